@@ -1,0 +1,10 @@
+//! stallscope shows which TCP connections of a host are waiting on a kernel timer, and proves it.
+//!
+//! Data flows one way:
+//!
+//! ```text
+//! kernel or file → source → (tee to record) → wire → model → diagnose → report or tui
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod wire;

@@ -1,0 +1,2 @@
+//! The `stallscope` program.
+fn main() {}
