@@ -7,5 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod diagnose;
+pub mod engine;
 pub mod model;
 pub mod wire;

@@ -1,0 +1,214 @@
+//! Which connections deserve a closer look, and when the next one is due.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{Connection, ConnectionId, Entry, Moment, Side, Table};
+
+use super::cut::{Cut, SHORT_ATO_US};
+use super::rules::nagle_delayed_ack::ABOVE_ROUND_TRIP_US;
+use super::rules::shape;
+use super::tick::Tick;
+
+/// How long a candidate is watched after it last gave a reason, µs: a stall once in ten seconds gives one every ten.
+const STAYS_US: u64 = 30_000_000;
+
+/// How long a candidate is probed before the next one takes its place when there are too many, µs: some ten holds.
+const TURN_US: u64 = 500_000;
+
+/// The shortest interval between two probes of one connection whose `ato` is short, µs.
+const SHORTEST_INTERVAL_US: u64 = 2_000;
+
+/// In which directions a connection is interesting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// Side A as the sender, then side B.
+    pub sender: [bool; 2],
+}
+
+impl Interest {
+    /// Both directions.
+    pub const BOTH: Self = Self { sender: [true; 2] };
+
+    fn any(self) -> bool {
+        self.sender.contains(&true)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    interest: Interest,
+    reason_at: Moment,
+    due: Moment,
+    interval_us: u64,
+    pinned: bool,
+}
+
+/// The connections that are looked at closely, and their turns.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    all: FxHashMap<ConnectionId, Candidate>,
+    /// In the order in which they take their turns.
+    order: Vec<ConnectionId>,
+    cursor: usize,
+    turn_began: Moment,
+    interval_us: u64,
+    jitter: u64,
+}
+
+impl Candidates {
+    /// No candidates; those to come are looked at every `interval_us`.
+    pub fn new(interval_us: u64) -> Self {
+        let interval_us = interval_us.max(1);
+        Self {
+            all: FxHashMap::default(),
+            order: Vec::new(),
+            cursor: 0,
+            turn_began: Moment(0),
+            interval_us,
+            jitter: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Takes a reason to look at a connection.
+    pub fn add(&mut self, id: ConnectionId, interest: Interest, at: Moment) {
+        if !interest.any() {
+            return;
+        }
+        let interval_us = self.interval_us;
+        let candidate = self.all.entry(id).or_insert_with(|| {
+            self.order.push(id);
+            Candidate { interest, reason_at: at, due: at, interval_us, pinned: false }
+        });
+        candidate.reason_at = candidate.reason_at.max(at);
+        for (old, new) in candidate.interest.sender.iter_mut().zip(interest.sender) {
+            *old |= new;
+        }
+    }
+
+    /// Looks at a connection whatever it does, until it is unpinned.
+    pub fn pin(&mut self, id: ConnectionId, at: Moment) {
+        self.add(id, Interest::BOTH, at);
+        if let Some(candidate) = self.all.get_mut(&id) {
+            candidate.pinned = true;
+        }
+    }
+
+    /// Ends [`Candidates::pin`]: the connection stays only while it gives reasons.
+    pub fn unpin(&mut self, id: ConnectionId) {
+        if let Some(candidate) = self.all.get_mut(&id) {
+            candidate.pinned = false;
+        }
+    }
+
+    /// Forgets a connection.
+    pub fn remove(&mut self, id: ConnectionId) {
+        if self.all.remove(&id).is_some() {
+            self.order.retain(|other| *other != id);
+        }
+    }
+
+    /// Forgets what gave no reason for long.
+    pub fn expire(&mut self, now: Moment) {
+        self.all.retain(|_, candidate| candidate.pinned || now.since(candidate.reason_at) <= STAYS_US);
+        let all = &self.all;
+        self.order.retain(|id| all.contains_key(id));
+    }
+
+    /// Looks more often at a connection whose holds are short: four times within one `ato`.
+    pub fn set_ato(&mut self, id: ConnectionId, ato_us: u32) {
+        if let Some(candidate) = self.all.get_mut(&id) {
+            let short = ato_us > 0 && ato_us < SHORT_ATO_US;
+            let wanted = if short { (u64::from(ato_us) / 4).max(SHORTEST_INTERVAL_US) } else { self.interval_us };
+            candidate.interval_us = wanted.min(self.interval_us);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// When the next look is due, among the `room` candidates whose turn it is.
+    pub fn next_due(&self, room: usize) -> Option<Moment> {
+        self.turn(room).filter_map(|id| self.all.get(&id)).map(|candidate| candidate.due).min()
+    }
+
+    /// The connections to look at now. At most `room` share a turn; when there are more candidates, turns go round.
+    pub fn take_due(&mut self, now: Moment, room: usize) -> Vec<(ConnectionId, Interest)> {
+        if self.order.len() > room && now.since(self.turn_began) >= TURN_US {
+            self.turn_began = now;
+            self.cursor = (self.cursor + room) % self.order.len();
+        }
+        let jitter = self.next_jitter();
+        let turn: Vec<_> = self.turn(room).collect();
+        let mut due = Vec::new();
+        for id in turn {
+            let Some(candidate) = self.all.get_mut(&id) else { continue };
+            if candidate.due <= now {
+                // The same jitter for all keeps them in one batch; it keeps looks out of step with what they look at.
+                candidate.due = now.after(candidate.interval_us - candidate.interval_us / 16 * jitter / 8);
+                due.push((id, candidate.interest));
+            }
+        }
+        due
+    }
+
+    fn turn(&self, room: usize) -> impl Iterator<Item = ConnectionId> + '_ {
+        let n = self.order.len();
+        let start = if n > room { self.cursor.min(n - 1) } else { 0 };
+        self.order[start..].iter().chain(&self.order[..start]).take(room).copied()
+    }
+
+    /// 0 to 15, from a xorshift generator: nothing depends on its quality.
+    fn next_jitter(&mut self) -> u64 {
+        self.jitter ^= self.jitter << 13;
+        self.jitter ^= self.jitter >> 7;
+        self.jitter ^= self.jitter << 17;
+        self.jitter % 16
+    }
+}
+
+/// Why the survey makes a connection a candidate: the shape of either direction, or what grew since the survey before.
+pub fn interest_of(table: &Table, connection: &Connection, tick: Tick) -> Interest {
+    let mut interest = Interest::default();
+    for side in [Side::A, Side::B] {
+        let s = table.end(connection, side);
+        let r = table.end(connection, side.other());
+        interest.sender[side as usize] = match (s, r) {
+            (Some(s), r) => has_shape(s, r, connection, side, tick) || grew(s, r),
+            (None, Some(r)) => receiver_grew(r),
+            (None, None) => false,
+        };
+    }
+    interest
+}
+
+fn has_shape(s: &Entry, r: Option<&Entry>, connection: &Connection, sender: Side, tick: Tick) -> bool {
+    let s_opened = connection.opener.side().map(|opener| opener == sender);
+    shape(&Cut { s: &s.socket, r: r.map(|r| &r.socket), s_opened, quiet: None, tick }).is_some()
+}
+
+/// S was busy for longer than its segments' round trips, and R sent pure ACKs: at least one wait that might be a hold.
+fn grew(s: &Entry, r: Option<&Entry>) -> bool {
+    let Some(growth) = &s.growth else { return false };
+    let pure_acks = r.and_then(|r| r.growth).map_or(growth.pure_acks_in, |growth| growth.pure_acks_out);
+    let Some(busy) = growth.busy_us else {
+        // Before 4.10: twice as many segments with data as came back, as a message in two parts has.
+        return pure_acks > 0 && growth.data_segs_out > growth.data_segs_in;
+    };
+    let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
+    let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
+    pure_acks > 0 && growth.data_segs_out > 0 && busy >= round_trips + ABOVE_ROUND_TRIP_US
+}
+
+/// The sender is remote: R got more segments than it answered, and sent pure ACKs.
+fn receiver_grew(r: &Entry) -> bool {
+    r.growth.is_some_and(|growth| {
+        growth.pure_acks_out > 0 && growth.data_segs_out > 0 && growth.data_segs_in > growth.data_segs_out
+    })
+}

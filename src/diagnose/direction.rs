@@ -1,0 +1,327 @@
+//! One direction of a connection over time: the hold that lasts, the holds that ended, and what they amount to.
+
+use crate::model::Moment;
+use crate::wire::Socket;
+
+use super::ack_gap::AckGap;
+use super::cut::Cut;
+use super::hold::{Cause, Ending, OpenHold};
+use super::log::{EndedHold, HoldLog, Lengths};
+use super::receiver_side::ReceiverSide;
+use super::rules::held_unread::DRAINS_THAT_TELL;
+use super::rules::{Shape, cork_hold, receiver_window, shape};
+use super::tick::Tick;
+use super::verdict::{Level, Verdict};
+
+/// Looks further apart than this do not count as watching, µs.
+const WATCHING_GAP_US: u64 = 100_000;
+
+/// Both ends as they stood when a hold was seen best: what the evidence quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct Exhibit {
+    /// When.
+    pub at: Moment,
+    /// The sender.
+    pub s: Socket,
+    /// The receiver, when it is visible.
+    pub r: Option<Socket>,
+    /// Whether no segment of R was on its way to S.
+    pub quiet: Option<bool>,
+    cause: Cause,
+    weight: u32,
+}
+
+/// A look at both ends of one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// When.
+    pub at: Moment,
+    /// The sender.
+    pub s: &'a Socket,
+    /// The receiver, when it is visible.
+    pub r: Option<&'a Socket>,
+    /// Whether S opened the connection, when known.
+    pub s_opened: Option<bool>,
+    /// The kernel's tick.
+    pub tick: Tick,
+}
+
+/// What one direction of a connection did while it was watched.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    open: Option<OpenHold>,
+    /// Holds that ended.
+    pub log: HoldLog,
+    /// What R alone tells of a sender that cannot be seen.
+    pub receiver_side: ReceiverSide,
+    exhibits: Vec<Exhibit>,
+    gap: AckGap,
+    last_look: Option<Moment>,
+    /// Time over which it was watched closely, µs.
+    pub watched_us: u64,
+}
+
+impl Direction {
+    /// Takes a look.
+    pub fn look(&mut self, look: &Look<'_>) {
+        let previous = self.count_watching(look.at);
+        let quiet = look.r.and_then(|r| self.gap.observe(look.at, look.s, r, look.s_opened));
+        let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
+        let shape = shape(&cut);
+        if let (Some(hold), Some(shape)) = (&mut self.open, shape)
+            && hold.is_same(look.at, &cut, shape)
+        {
+            hold.see(look.at, &cut, shape);
+            self.exhibit(look.at, &cut, shape);
+            return;
+        }
+        let not_before = self.close(look.at, &cut);
+        if let Some(shape) = shape {
+            let not_before = not_before.or(previous).unwrap_or_default();
+            self.open = Some(OpenHold::begin(look.at, &cut, shape, not_before));
+            self.exhibit(look.at, &cut, shape);
+        }
+    }
+
+    /// Takes a look at R alone: the sender is on another host.
+    pub fn look_at_receiver(&mut self, at: Moment, r: &Socket, tick: Tick) {
+        self.count_watching(at);
+        self.receiver_side.look(at, r, tick);
+    }
+
+    /// Counts the time since the look before, which it answers.
+    fn count_watching(&mut self, at: Moment) -> Option<Moment> {
+        let previous = self.last_look.replace(at)?;
+        let gap = at.since(previous);
+        if gap <= WATCHING_GAP_US {
+            self.watched_us += gap;
+        }
+        Some(previous)
+    }
+
+    /// Ends the hold that lasted; answers when it was let go.
+    fn close(&mut self, at: Moment, cut: &Cut<'_>) -> Option<Moment> {
+        let hold = self.open.take()?;
+        let (ending, ended) = hold.end(at, cut);
+        let length_us = if ending == Ending::Unseen { hold.age_us(hold.last_seen) } else { ended.since(hold.started) };
+        self.log.add(EndedHold {
+            started: hold.started,
+            length_us,
+            cause: hold.cause,
+            ending,
+            bytes: hold.bytes,
+            seen_twice: hold.seen_twice(),
+        });
+        self.log.timer_seen += u64::from(hold.timer_seen > 0);
+        if ending == Ending::Unseen && hold.paired > hold.unread {
+            self.log.glimpses.paired += 1;
+        } else if ending == Ending::Unseen && hold.paired > 0 {
+            self.log.glimpses.unread += 1;
+        } else if ending == Ending::Unseen && hold.aged > 0 {
+            self.log.glimpses.aged += 1;
+        }
+        (ending != Ending::Unseen).then_some(ended)
+    }
+
+    /// Keeps the most telling look of each cause.
+    fn exhibit(&mut self, at: Moment, cut: &Cut<'_>, shape: Shape) {
+        let weight = match shape {
+            Shape::Nagle(view) => {
+                u32::from(view.paired) * 2
+                    + u32::from(view.timer_seen) * 4
+                    + u32::from(view.aged)
+                    + u32::from(!view.unread)
+            }
+            _ => 1,
+        };
+        let exhibit = Exhibit { at, s: *cut.s, r: cut.r.copied(), quiet: cut.quiet, cause: shape.cause(), weight };
+        match self.exhibits.iter_mut().find(|old| old.cause == exhibit.cause) {
+            Some(old) if weight >= old.weight => *old = exhibit,
+            Some(_) => {}
+            None => self.exhibits.push(exhibit),
+        }
+    }
+
+    /// The look that shows best what a verdict says.
+    pub fn exhibit_of(&self, verdict: Verdict) -> Option<&Exhibit> {
+        let cause = match verdict {
+            Verdict::CorkHold => Cause::Cork,
+            Verdict::Pacing => Cause::Pacing,
+            Verdict::ReceiverWindow => Cause::Window,
+            Verdict::LossRecovery => Cause::Loss,
+            _ => Cause::Nagle,
+        };
+        self.exhibits.iter().find(|exhibit| exhibit.cause == cause)
+    }
+
+    /// The hold that lasts now.
+    pub fn open(&self) -> Option<&OpenHold> {
+        self.open.as_ref()
+    }
+
+    /// What it all amounts to; `None` when nothing was held that matters.
+    pub fn verdict(&self) -> Option<(Verdict, Level)> {
+        let nagle = self.nagle().map(|level| (Verdict::NagleDelayedAck, level));
+        let cork = self.cork().map(|level| (Verdict::CorkHold, level));
+        nagle.or(cork).or_else(|| self.limit()).or_else(|| self.note())
+    }
+
+    /// Holds that are the stall's, by how they ended.
+    pub fn stall_endings(&self) -> &'static [Ending] {
+        if self.is_peeking() { &[Ending::Timer, Ending::TimerDrained] } else { &[Ending::Timer] }
+    }
+
+    fn is_peeking(&self) -> bool {
+        let drained = self.log.count(Cause::Nagle, Ending::TimerDrained);
+        drained >= DRAINS_THAT_TELL.into() && self.log.count(Cause::Nagle, Ending::TimerUnread) == 0
+    }
+
+    fn nagle(&self) -> Option<Level> {
+        let timer = self.log.merged(Cause::Nagle, self.stall_endings()).count;
+        let reply = self.log.count(Cause::Nagle, Ending::Reply);
+        let unread = self.log.count(Cause::Nagle, Ending::TimerUnread);
+        let open = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle);
+        let seen_now = |look: fn(&OpenHold) -> bool| open.is_some_and(look);
+        if timer > 0 {
+            if reply >= timer || unread >= timer {
+                return None;
+            }
+            let timer_seen = self.log.timer_seen > 0 || seen_now(|hold| hold.timer_seen > 0);
+            return Some(match (timer_seen, self.log.proofs > 0 || self.is_peeking(), self.is_paired()) {
+                (true, ..) => Level::Confirmed,
+                (_, true, _) => Level::Proven,
+                (_, _, true) => Level::Paired,
+                _ => Level::Suspected,
+            });
+        }
+        if reply > 0 || unread > 0 {
+            return None;
+        }
+        if seen_now(|hold| hold.timer_seen > hold.unread) {
+            return Some(Level::Confirmed);
+        }
+        if self.log.glimpses.paired > 0 || seen_now(|hold| hold.paired > hold.unread) {
+            return Some(Level::Paired);
+        }
+        self.suspected()
+    }
+
+    fn is_paired(&self) -> bool {
+        self.exhibits.iter().any(|exhibit| exhibit.cause == Cause::Nagle && exhibit.r.is_some())
+    }
+
+    /// One end alone: a hold too old for the round trip counts while nothing that ended speaks against it.
+    fn suspected(&self) -> Option<Level> {
+        if self.receiver_side.tells() {
+            return Some(Level::Suspected);
+        }
+        let others = [Ending::Loss, Ending::RoundTrip, Ending::Unexplained];
+        let one_ended = !self.is_paired() && self.log.merged(Cause::Nagle, &others).count == 0;
+        let aged = self.open.as_ref().is_some_and(|hold| hold.cause == Cause::Nagle && hold.aged > 0);
+        let glimpsed = self.log.glimpses.aged > 0 || (aged && self.watched_us == 0);
+        (one_ended && glimpsed).then_some(Level::Suspected)
+    }
+
+    fn cork(&self) -> Option<Level> {
+        let (held, both, twice) = self.lasting(Cause::Cork, cork_hold::LASTING_US);
+        held.then_some(match (both, twice) {
+            (true, true) => Level::Proven,
+            (true, false) => Level::Paired,
+            _ => Level::Suspected,
+        })
+    }
+
+    /// Whether holds of that cause lasted: at all, seen from both ends, and seen to end after two looks.
+    fn lasting(&self, cause: Cause, lasting_us: u64) -> (bool, bool, bool) {
+        let ended = self.log.merged(cause, &[Ending::Released, Ending::Loss]);
+        let open = self.open.as_ref().filter(|hold| hold.cause == cause && hold.age_us(hold.last_seen) >= lasting_us);
+        let held = ended.max_us >= lasting_us || open.is_some();
+        let both = self.exhibits.iter().any(|exhibit| exhibit.cause == cause && exhibit.r.is_some());
+        let twice =
+            self.log.recent().any(|hold| hold.cause == cause && hold.length_us >= lasting_us && hold.seen_twice);
+        (held, both, twice)
+    }
+
+    /// The limit that held longest.
+    fn limit(&self) -> Option<(Verdict, Level)> {
+        let level = |both: bool| if both { Level::Paired } else { Level::Suspected };
+        let mut limits = Vec::new();
+        for (verdict, cause, lasting_us) in [
+            (Verdict::ReceiverWindow, Cause::Window, receiver_window::LASTING_US),
+            (Verdict::Pacing, Cause::Pacing, cork_hold::LASTING_US),
+            (Verdict::LossRecovery, Cause::Loss, 0),
+        ] {
+            let (held, both, _) = self.lasting(cause, lasting_us);
+            if held && self.seen(cause) {
+                limits.push((self.held(cause, &[Ending::Released, Ending::Loss]), verdict, level(both)));
+            }
+        }
+        let unread = [Ending::TimerUnread, Ending::TimerDrained];
+        let lost = self.held(Cause::Nagle, &[Ending::Loss]);
+        if lost > 0 {
+            limits.push((lost, Verdict::LossRecovery, level(self.is_paired())));
+        }
+        let open_unread = self.open.as_ref().is_some_and(|hold| hold.unread > 0);
+        if self.log.merged(Cause::Nagle, &unread).count > 0 || self.log.glimpses.unread > 0 || open_unread {
+            limits.push((self.held(Cause::Nagle, &unread), Verdict::HeldUnread, Level::Paired));
+        }
+        limits.into_iter().max_by_key(|limit| limit.0).map(|(_, verdict, level)| (verdict, level))
+    }
+
+    fn seen(&self, cause: Cause) -> bool {
+        self.exhibits.iter().any(|exhibit| exhibit.cause == cause)
+    }
+
+    fn held(&self, cause: Cause, endings: &[Ending]) -> u64 {
+        let open = self.open.as_ref().filter(|hold| hold.cause == cause);
+        self.log.merged(cause, endings).total_us + open.map_or(0, |hold| hold.age_us(hold.last_seen))
+    }
+
+    fn note(&self) -> Option<(Verdict, Level)> {
+        let level = if self.is_paired() { Level::Paired } else { Level::Suspected };
+        let reply = self.log.count(Cause::Nagle, Ending::Reply);
+        let round_trip = self.log.count(Cause::Nagle, Ending::RoundTrip);
+        if reply == 0 && round_trip == 0 {
+            return None;
+        }
+        let verdict = if reply >= round_trip { Verdict::ReleasedByReply } else { Verdict::RttBoundNagle };
+        Some((verdict, level))
+    }
+
+    /// The lengths of the holds that a verdict speaks of.
+    pub fn lengths(&self, verdict: Verdict) -> Lengths {
+        match verdict {
+            Verdict::NagleDelayedAck => {
+                let mut endings = self.stall_endings().to_vec();
+                endings.push(Ending::Reply);
+                self.log.merged(Cause::Nagle, &endings)
+            }
+            Verdict::ReleasedByReply => self.log.merged(Cause::Nagle, &[Ending::Timer, Ending::Reply]),
+            Verdict::RttBoundNagle => self.log.merged(Cause::Nagle, &[Ending::RoundTrip]),
+            Verdict::HeldUnread => self.log.merged(Cause::Nagle, &[Ending::TimerUnread, Ending::TimerDrained]),
+            Verdict::CorkHold => self.log.merged(Cause::Cork, &[Ending::Released]),
+            Verdict::Pacing => self.log.merged(Cause::Pacing, &[Ending::Released]),
+            Verdict::ReceiverWindow => self.log.merged(Cause::Window, &[Ending::Released]),
+            Verdict::LossRecovery => {
+                let mut lengths = self.log.merged(Cause::Loss, &[Ending::Loss]);
+                lengths.merge(&self.log.merged(Cause::Nagle, &[Ending::Loss]));
+                lengths
+            }
+            Verdict::Healthy | Verdict::Idle => Lengths::default(),
+        }
+    }
+
+    /// The hold that lasts now, when it is one that the verdict speaks of.
+    pub fn open_of(&self, verdict: Verdict) -> Option<&OpenHold> {
+        self.open.as_ref().filter(|hold| match verdict {
+            Verdict::NagleDelayedAck | Verdict::ReleasedByReply | Verdict::RttBoundNagle | Verdict::HeldUnread => {
+                hold.cause == Cause::Nagle
+            }
+            Verdict::CorkHold => hold.cause == Cause::Cork,
+            Verdict::Pacing => hold.cause == Cause::Pacing,
+            Verdict::ReceiverWindow => hold.cause == Cause::Window,
+            Verdict::LossRecovery => hold.cause == Cause::Loss,
+            Verdict::Healthy | Verdict::Idle => false,
+        })
+    }
+}

@@ -1,0 +1,397 @@
+//! A finding: a verdict on one direction of a connection, with everything that a person needs to believe it.
+
+use crate::model::{Moment, Opener, Owners, Side};
+use crate::wire::Socket;
+
+use super::advice::{Advice, Runtime, advise};
+use super::cut::Cut;
+use super::direction::{Direction, Exhibit};
+use super::fact::{Answer, Fact, Test};
+use super::hold::{Cause, Ending};
+use super::rules;
+use super::tick::Tick;
+use super::track::Track;
+use super::verdict::{Level, Severity, Verdict};
+
+/// A connection as the engine knows it at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Both ends, the latest reading of each; `None` for one that cannot be seen.
+    pub ends: [Option<&'a Socket>; 2],
+    /// Who opened it.
+    pub opener: Opener,
+    /// What close watching told, when it was watched closely.
+    pub track: Option<&'a Track>,
+    /// `busy_time` that each end gained over all surveys, µs; `None` before a second survey or Linux 4.10.
+    pub busy_us: [Option<u64>; 2],
+    /// Whether any data moved; `None` before a second survey.
+    pub moved: Option<bool>,
+}
+
+impl Subject<'_> {
+    /// Verdict, level and the side that sends in the direction that it speaks of.
+    pub fn judge(&self) -> (Side, Verdict, Option<Level>) {
+        if let Some((side, verdict, level)) = self.track.and_then(Track::verdict) {
+            return (side, verdict, Some(level));
+        }
+        let verdict = if self.is_idle() { Verdict::Idle } else { Verdict::Healthy };
+        (self.first_side(), verdict, None)
+    }
+
+    /// The end that opened, else the one that is visible.
+    fn first_side(&self) -> Side {
+        match (self.opener.side(), self.ends) {
+            (Some(side), _) => side,
+            (None, [None, _]) => Side::B,
+            (None, _) => Side::A,
+        }
+    }
+
+    /// Nothing moved between surveys; with one survey alone, nothing for a second.
+    fn is_idle(&self) -> bool {
+        const QUIET_MS: u32 = 1_000;
+        if let Some(moved) = self.moved {
+            return !moved;
+        }
+        let quiet = |socket: &Socket| {
+            let info = socket.info.as_ref();
+            let age = |ms: Option<u32>| ms.is_none_or(|ms| ms >= QUIET_MS);
+            info.is_some_and(|info| age(info.last_data_sent()) && age(info.last_data_recv()))
+        };
+        self.ends.iter().flatten().all(|socket| quiet(socket))
+    }
+}
+
+/// One end of a finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingEnd {
+    /// The socket, as it stood in the evidence; `None` when the end is remote.
+    pub socket: Option<Socket>,
+    /// Its address.
+    pub ip: std::net::IpAddr,
+    /// Its port.
+    pub port: u16,
+    /// Who holds it.
+    pub owners: Owners,
+}
+
+/// What the holds amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HoldFigures {
+    /// Holds that were seen, the one that lasts among them.
+    pub observed: u64,
+    /// Holds that R's delayed-ACK timer ended.
+    pub released_by_timer: u64,
+    /// Holds that R's answer ended.
+    pub released_by_reply: u64,
+    /// Median length of those that ended, ms.
+    pub p50_ms: Option<u32>,
+    /// 90th percentile, ms.
+    pub p90_ms: Option<u32>,
+    /// The longest, ms.
+    pub max_ms: Option<f64>,
+    /// All together, ms, the one that lasts among them.
+    pub held_ms: f64,
+    /// `held_ms` as a share of the time over which the connection was watched closely; `None` when it never was.
+    pub share: Option<f64>,
+    /// The time of close watching, ms.
+    pub watched_ms: f64,
+    /// S's `busy_time` gained between the first survey and the last, ms: misses nothing, but counts every wait.
+    pub busy_ms: Option<f64>,
+    /// Age of the hold that lasts, ms.
+    pub age_ms: Option<f64>,
+}
+
+/// A verdict on one direction of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is.
+    pub verdict: Verdict,
+    /// How sure that is; `None` for healthy and idle connections.
+    pub level: Option<Level>,
+    /// One sentence.
+    pub summary: String,
+    /// The end that holds data back.
+    pub sender: FindingEnd,
+    /// Its peer.
+    pub receiver: FindingEnd,
+    /// Who opened the connection: `Some(true)` for the sender.
+    pub sender_opened: Option<bool>,
+    /// What the holds cost.
+    pub hold: HoldFigures,
+    /// The facts, with both ends' numbers.
+    pub evidence: Vec<Fact>,
+    /// What else could explain them.
+    pub could_also_be: Vec<String>,
+    /// What cannot be known here, and what would tell.
+    pub unknown: Vec<String>,
+    /// What to change.
+    pub advice: Vec<Advice>,
+    /// When the connection was found to be gone.
+    pub gone: Option<Moment>,
+}
+
+impl Finding {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        self.verdict.severity()
+    }
+
+    /// Builds the finding of a connection, worst direction. `owners` tells who holds a socket inode. `None` when not even one
+    /// end is known.
+    pub fn of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(u32) -> Owners) -> Option<Self> {
+        let (side, verdict, level) = subject.judge();
+        Self::of_direction(subject, (side, verdict, level), now, tick, owners)
+    }
+
+    /// The findings of both directions, where each has one of its own; else the one of the connection.
+    pub fn all_of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(u32) -> Owners) -> Vec<Self> {
+        let mut found = Vec::new();
+        for side in [Side::A, Side::B] {
+            let judged = subject.track.and_then(|track| track.directions[side as usize].verdict());
+            if let Some((verdict, level)) = judged {
+                found.extend(Self::of_direction(subject, (side, verdict, Some(level)), now, tick, owners));
+            }
+        }
+        if found.is_empty() {
+            found.extend(Self::of(subject, now, tick, owners));
+        }
+        found
+    }
+
+    fn of_direction(
+        subject: &Subject<'_>,
+        (side, verdict, level): (Side, Verdict, Option<Level>),
+        now: Moment,
+        tick: Tick,
+        owners: &dyn Fn(u32) -> Owners,
+    ) -> Option<Self> {
+        let direction = subject.track.map(|track| &track.directions[side as usize]);
+        let exhibit = direction.and_then(|direction| direction.exhibit_of(verdict));
+        let (s, r) = match exhibit {
+            Some(exhibit) => (Some(&exhibit.s), exhibit.r.as_ref()),
+            None => (subject.ends[side as usize], subject.ends[side.other() as usize]),
+        };
+        let sender = end_of(s, r, owners)?;
+        let receiver = end_of(r, s, owners)?;
+        let hold = direction.map_or_else(HoldFigures::default, |direction| figures(direction, verdict, now));
+        let hold = HoldFigures { busy_ms: subject.busy_us[side as usize].map(|us| us as f64 / 1e3), ..hold };
+        let s_opened = subject.opener.side().map(|opener| opener == side);
+        let held = exhibit.and_then(|exhibit| exhibit.s.info?.notsent_bytes());
+        let runtime = runtime_of(&sender.owners);
+        let mut finding = Self {
+            verdict,
+            level,
+            summary: String::new(),
+            sender,
+            receiver,
+            sender_opened: s_opened,
+            hold,
+            evidence: exhibit.map(|exhibit| evidence(exhibit, verdict, s_opened, tick)).unwrap_or_default(),
+            could_also_be: could_also_be(verdict).iter().map(|text| (*text).to_owned()).collect(),
+            unknown: Vec::new(),
+            advice: advise(verdict, runtime, held),
+            gone: subject.track.and_then(|track| track.gone),
+        };
+        if let Some(direction) = direction {
+            finding.evidence.extend(history(direction, verdict));
+        }
+        finding.unknown = unknown(&finding, direction);
+        finding.summary = summary(&finding, held, direction);
+        Some(finding)
+    }
+}
+
+/// Tells a program's runtime from the first process that holds its socket.
+fn runtime_of(owners: &Owners) -> Runtime {
+    let Owners::Known(processes) = owners else { return Runtime::Other };
+    let names = processes.iter().flat_map(|owner| owner.exe.iter().map(String::as_str).chain([owner.comm.as_str()]));
+    names.map(Runtime::of_name).find(|runtime| *runtime != Runtime::Other).unwrap_or(Runtime::Other)
+}
+
+fn end_of(this: Option<&Socket>, other: Option<&Socket>, owners: &dyn Fn(u32) -> Owners) -> Option<FindingEnd> {
+    let end = this.map(|socket| socket.local).or_else(|| other.map(|socket| socket.remote))?;
+    Some(FindingEnd {
+        socket: this.copied(),
+        ip: end.ip,
+        port: end.port,
+        owners: this.map_or(Owners::NotLooked, |socket| owners(socket.inode)),
+    })
+}
+
+fn figures(direction: &Direction, verdict: Verdict, now: Moment) -> HoldFigures {
+    let lengths = match verdict {
+        Verdict::NagleDelayedAck if direction.receiver_side.tells() => direction.receiver_side.rounds.clone(),
+        _ => direction.lengths(verdict),
+    };
+    let open = direction.open_of(verdict);
+    let open_us = open.map_or(0, |hold| hold.age_us(hold.last_seen));
+    let held_us = lengths.total_us + open_us;
+    let glimpses = direction.log.glimpses;
+    let timer = direction.log.merged(Cause::Nagle, &[Ending::Timer, Ending::TimerDrained, Ending::TimerUnread]).count;
+    let is_nagle = !matches!(verdict, Verdict::CorkHold | Verdict::Pacing | Verdict::ReceiverWindow);
+    let seen_only = if is_nagle { glimpses.paired + glimpses.unread + glimpses.aged } else { 0 };
+    HoldFigures {
+        observed: lengths.count + seen_only + u64::from(open.is_some()),
+        released_by_timer: if !is_nagle {
+            0
+        } else if timer == 0 {
+            direction.receiver_side.rounds.count
+        } else {
+            timer
+        },
+        released_by_reply: if is_nagle { direction.log.count(Cause::Nagle, Ending::Reply) } else { 0 },
+        p50_ms: lengths.percentile_ms(50),
+        p90_ms: lengths.percentile_ms(90),
+        max_ms: (lengths.count > 0).then_some(lengths.max_us as f64 / 1e3),
+        held_ms: held_us as f64 / 1e3,
+        share: (direction.watched_us > 0).then(|| (held_us as f64 / direction.watched_us as f64).min(1.0)),
+        watched_ms: direction.watched_us as f64 / 1e3,
+        busy_ms: None,
+        age_ms: open.map(|hold| hold.age_us(now) as f64 / 1e3),
+    }
+}
+
+/// The tests of a verdict, in the order in which a person follows them.
+fn tests(verdict: Verdict) -> Vec<&'static Test> {
+    use rules::nagle_delayed_ack as nagle;
+    let groups: &[&'static [Test]] = match verdict {
+        Verdict::NagleDelayedAck => &[nagle::SENDER, nagle::AGE, nagle::RECEIVER, nagle::READ, nagle::TIMER],
+        Verdict::ReleasedByReply | Verdict::RttBoundNagle => &[nagle::SENDER, nagle::AGE, nagle::RECEIVER],
+        Verdict::HeldUnread => &[nagle::SENDER, nagle::RECEIVER, rules::held_unread::TESTS],
+        Verdict::CorkHold => &[rules::cork_hold::TESTS],
+        Verdict::Pacing => &[rules::pacing::TESTS],
+        Verdict::ReceiverWindow => &[rules::receiver_window::TESTS],
+        Verdict::LossRecovery => &[rules::loss_recovery::TESTS],
+        Verdict::Healthy | Verdict::Idle => &[],
+    };
+    groups.iter().flat_map(|group| group.iter()).collect()
+}
+
+fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: Tick) -> Vec<Fact> {
+    let cut = Cut { s: &exhibit.s, r: exhibit.r.as_ref(), s_opened, quiet: exhibit.quiet, tick };
+    tests(verdict).into_iter().map(|test| test.word(&cut)).collect()
+}
+
+/// Facts that no single look shows.
+fn history(direction: &Direction, verdict: Verdict) -> Vec<Fact> {
+    if !matches!(verdict, Verdict::NagleDelayedAck | Verdict::ReleasedByReply | Verdict::HeldUnread) {
+        return Vec::new();
+    }
+    let timer = direction.log.merged(Cause::Nagle, &[Ending::Timer, Ending::TimerDrained, Ending::TimerUnread]).count;
+    let reply = direction.log.count(Cause::Nagle, Ending::Reply);
+    let proofs = direction.log.proofs;
+    let rounds = direction.receiver_side.rounds.count;
+    let fact = |fact: &str, receiver: String, answer: Answer| Fact {
+        fact: fact.to_owned(),
+        sender: None,
+        receiver: Some(receiver),
+        answer,
+    };
+    let known = |holds: bool, looked: bool| match (holds, looked) {
+        (true, _) => Answer::Yes,
+        (false, true) => Answer::No,
+        (false, false) => Answer::Unknown,
+    };
+    let looked = timer + reply > 0;
+    let mut facts = vec![
+        fact(
+            "the same hold was met at least twice, then ended by a pure ACK",
+            format!("{proofs} holds"),
+            known(proofs > 0, looked),
+        ),
+        fact(
+            "the timer ended most holds, not the receiver's answer",
+            format!("{timer} by timer, {reply} by reply"),
+            known(timer > reply, looked),
+        ),
+    ];
+    if rounds > 0 {
+        facts.push(fact(
+            "small data came, nothing for about 40 ms, a pure ACK went out, and more data came at once",
+            format!("{rounds} rounds"),
+            Answer::of(Some(direction.receiver_side.tells())),
+        ));
+    }
+    facts
+}
+
+fn could_also_be(verdict: Verdict) -> &'static [&'static str] {
+    match verdict {
+        Verdict::NagleDelayedAck => rules::nagle_delayed_ack::COULD_ALSO_BE,
+        Verdict::CorkHold => rules::cork_hold::COULD_ALSO_BE,
+        Verdict::Pacing => rules::pacing::COULD_ALSO_BE,
+        Verdict::ReceiverWindow => rules::receiver_window::COULD_ALSO_BE,
+        Verdict::HeldUnread => rules::held_unread::COULD_ALSO_BE,
+        Verdict::LossRecovery => rules::loss_recovery::COULD_ALSO_BE,
+        Verdict::ReleasedByReply => rules::released_by_reply::COULD_ALSO_BE,
+        Verdict::RttBoundNagle => rules::rtt_bound_nagle::COULD_ALSO_BE,
+        Verdict::Healthy | Verdict::Idle => &[],
+    }
+}
+
+fn unknown(finding: &Finding, direction: Option<&Direction>) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let remote = |end: &FindingEnd| end.socket.is_none();
+    if remote(&finding.sender) || remote(&finding.receiver) {
+        let who = if remote(&finding.sender) { "sender" } else { "receiver" };
+        unknown.push(format!(
+            "the {who} is on another host or in another network namespace; run stallscope there at the same time to see both ends"
+        ));
+    }
+    let socket = finding.sender.socket.as_ref().or(finding.receiver.socket.as_ref());
+    let info = socket.and_then(|socket| socket.info.as_ref());
+    if socket.is_some() && info.is_none() {
+        unknown.push("the source gives no tcp_info for this socket: nothing can be said about holds".to_owned());
+    } else if let Some(info) = info {
+        if info.notsent_bytes().is_none() {
+            unknown.push("this kernel (before 4.6) does not say what is held back".to_owned());
+        } else if info.bytes_sent().is_none() {
+            unknown.push(
+                "this kernel (before 4.19) does not count bytes sent: who opened is taken from the ports".to_owned(),
+            );
+        }
+    }
+    if finding.level == Some(Level::Paired) && finding.verdict == Verdict::NagleDelayedAck {
+        let why =
+            if direction.is_some_and(|direction| direction.watched_us == 0) { "without probes" } else { "so far" };
+        unknown.push(format!("what ended the hold was not seen {why}: watch longer, or with probes, to prove it"));
+    }
+    unknown
+}
+
+fn summary(finding: &Finding, held: Option<u32>, direction: Option<&Direction>) -> String {
+    let held = held.map_or_else(|| "data".to_owned(), |bytes| format!("{bytes} B"));
+    let length = finding.hold.p50_ms.map_or_else(String::new, |ms| format!(", {ms} ms at a time"));
+    match finding.verdict {
+        Verdict::NagleDelayedAck if direction.is_some_and(|direction| direction.receiver_side.tells()) => {
+            "a remote sender looks held by Nagle's algorithm while this end's delayed ACK waits 40 ms, again and again"
+                .to_owned()
+        }
+        Verdict::NagleDelayedAck if finding.receiver.socket.is_none() => {
+            format!(
+                "Nagle's algorithm holds {held}{length}, for an acknowledgement that the remote peer seems to delay"
+            )
+        }
+        Verdict::NagleDelayedAck => {
+            format!(
+                "Nagle's algorithm holds {held} for an acknowledgement that the peer's delayed-ACK timer holds{length}"
+            )
+        }
+        Verdict::CorkHold => format!("a cork (TCP_CORK or MSG_MORE) holds {held} with nothing in flight{length}"),
+        Verdict::Pacing => format!("the program's own pacing rate holds {held}{length}"),
+        Verdict::ReceiverWindow => format!("the receiver's window holds {held}: its program does not read fast enough"),
+        Verdict::HeldUnread => {
+            format!("{held} is held{length}, but the receiving program has not read what came before it")
+        }
+        Verdict::LossRecovery => "a lost segment is waited for until its retransmission timeout".to_owned(),
+        Verdict::ReleasedByReply => {
+            format!("{held} was held{length}, and the receiver's answer let it go, not a timer")
+        }
+        Verdict::RttBoundNagle => {
+            format!("Nagle's algorithm holds {held} for one round trip{length}; no timer is waited for")
+        }
+        Verdict::Healthy => "data moves and nothing is held".to_owned(),
+        Verdict::Idle => "no data moved".to_owned(),
+    }
+}

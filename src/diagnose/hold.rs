@@ -1,0 +1,297 @@
+//! A hold: the time during which one direction's data waited for one and the same thing.
+
+use crate::model::Moment;
+use crate::wire::Socket;
+
+use super::cut::Cut;
+use super::rules::rtt_bound_nagle::ROUND_TRIP_SLACK_US;
+use super::rules::{NagleView, Shape};
+
+/// Two looks further apart than this cannot tell what happened in between, µs: more than one hold fits.
+pub const SAME_HOLD_GAP_US: u64 = 60_000;
+
+/// Holds shorter than this many ticks are the ordinary coming and going of data.
+const BRIEF_TICKS: u32 = 2;
+
+/// What ended a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// R's delayed-ACK timer: a pure ACK, no sooner than the timer fires.
+    Timer,
+    /// The same, with R's data unread until the rest had come and read at once then.
+    TimerDrained,
+    /// The same, with R's data still unread afterwards.
+    TimerUnread,
+    /// R's answer carried the acknowledgement.
+    Reply,
+    /// One round trip passed.
+    RoundTrip,
+    /// A retransmission.
+    Loss,
+    /// What held a cork, a pace or a window let go.
+    Released,
+    /// It was too short to matter.
+    Brief,
+    /// A pure ACK that came too soon or too late for the timer.
+    Unexplained,
+    /// Nobody looked in time.
+    Unseen,
+}
+
+/// What a hold waits for, without the detail of one look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// An acknowledgement, under Nagle's rule.
+    Nagle,
+    /// A cork's timer.
+    Cork,
+    /// The pacing rate.
+    Pacing,
+    /// The receiver's window.
+    Window,
+    /// A retransmission timeout.
+    Loss,
+}
+
+impl Shape {
+    /// What it waits for.
+    pub fn cause(self) -> Cause {
+        match self {
+            Self::Nagle(_) => Cause::Nagle,
+            Self::Cork => Cause::Cork,
+            Self::Pacing => Cause::Pacing,
+            Self::Window => Cause::Window,
+            Self::Loss => Cause::Loss,
+        }
+    }
+}
+
+/// Counters whose change tells what ended a hold.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    acked: Option<u64>,
+    s_retrans: u32,
+    s_pure_in: Option<u32>,
+    s_data_in: Option<u32>,
+    r_pure_out: Option<u32>,
+    r_data_out: Option<u32>,
+}
+
+impl Marks {
+    fn of(cut: &Cut<'_>) -> Self {
+        let s = cut.s_info();
+        Self {
+            acked: s.and_then(|info| info.bytes_acked()),
+            s_retrans: s.and_then(|info| info.total_retrans()).unwrap_or(0),
+            s_pure_in: cut.s.pure_acks_in(),
+            s_data_in: s.and_then(|info| info.data_segs_in()),
+            r_pure_out: cut.r.and_then(Socket::pure_acks_out),
+            r_data_out: cut.r_info().and_then(|info| info.data_segs_out()),
+        }
+    }
+}
+
+/// A hold that lasts.
+#[derive(Clone, Debug)]
+pub struct OpenHold {
+    /// What it waits for.
+    pub cause: Cause,
+    /// When it began, as well as it can be told.
+    pub started: Moment,
+    /// The latest look that met it.
+    pub last_seen: Moment,
+    /// Looks that met it.
+    pub samples: u32,
+    /// Looks at both ends whose numbers fit together.
+    pub paired: u32,
+    /// Of those, looks in which R's program had not read what arrived.
+    pub unread: u32,
+    /// Looks in which R's kernel reported its delayed-ACK timer.
+    pub timer_seen: u32,
+    /// Looks at which it was older than the round trip explains.
+    pub aged: u32,
+    /// Looks at both ends that were old enough to be proof.
+    pub proof: u32,
+    /// The most bytes that it held.
+    pub bytes: u32,
+    /// The shortest and longest time after which R's timer can end it, µs after R received.
+    delay_us: (u64, u64),
+    /// R's data age at the latest look, µs.
+    r_age_us: Option<u64>,
+    min_rtt_us: u64,
+    first: Marks,
+}
+
+impl OpenHold {
+    /// Begins a hold with the look that met it first. It cannot have begun before `not_before`, a look that did not meet it.
+    pub fn begin(at: Moment, cut: &Cut<'_>, shape: Shape, not_before: Moment) -> Self {
+        let started = at.before(age_us(cut, shape.cause())).max(not_before.min(at));
+        let mut hold = Self {
+            cause: shape.cause(),
+            started,
+            last_seen: at,
+            samples: 0,
+            paired: 0,
+            unread: 0,
+            timer_seen: 0,
+            aged: 0,
+            proof: 0,
+            bytes: 0,
+            delay_us: (cut.shortest_delay_us(), cut.longest_delay_us()),
+            r_age_us: None,
+            min_rtt_us: cut.min_rtt_us(),
+            first: Marks::of(cut),
+        };
+        hold.see(at, cut, shape);
+        hold
+    }
+
+    /// Whether a later look met the same hold: nothing was acknowledged since.
+    pub fn is_same(&self, at: Moment, cut: &Cut<'_>, shape: Shape) -> bool {
+        let lasting = matches!(self.cause, Cause::Cork | Cause::Window | Cause::Loss);
+        shape.cause() == self.cause
+            && Marks::of(cut).acked == self.first.acked
+            && (lasting || at.since(self.last_seen) <= SAME_HOLD_GAP_US)
+    }
+
+    /// Takes another look at it.
+    pub fn see(&mut self, at: Moment, cut: &Cut<'_>, shape: Shape) {
+        self.last_seen = at;
+        self.samples += 1;
+        self.bytes = self.bytes.max(cut.notsent().unwrap_or(0));
+        self.r_age_us = cut.r_age_us();
+        if let Shape::Nagle(view) = shape {
+            self.see_nagle(cut, view);
+        } else {
+            self.paired += u32::from(cut.r.is_some());
+        }
+    }
+
+    fn see_nagle(&mut self, cut: &Cut<'_>, view: NagleView) {
+        self.aged += u32::from(view.aged);
+        self.paired += u32::from(view.paired);
+        self.unread += u32::from(view.paired && view.unread);
+        self.timer_seen += u32::from(view.timer_seen);
+        let old = cut.r_age_us().is_some_and(|age| age + cut.tick.times(1) > cut.proof_age_us());
+        self.proof += u32::from(view.paired && view.aged && old);
+    }
+
+    /// How long it has lasted at `at`, µs.
+    pub fn age_us(&self, at: Moment) -> u64 {
+        at.since(self.started)
+    }
+
+    /// Whether two looks at both ends met it, one of them old enough: the first half of the proof.
+    pub fn seen_twice(&self) -> bool {
+        self.paired >= 2 && self.proof >= 1
+    }
+
+    /// What ended it, and when, from the first look that does not meet it any more.
+    pub fn end(&self, at: Moment, cut: &Cut<'_>) -> (Ending, Moment) {
+        let ended = release_moment(at, cut, self.last_seen);
+        (self.classify(at, cut, ended), ended)
+    }
+
+    fn classify(&self, at: Moment, cut: &Cut<'_>, ended: Moment) -> Ending {
+        let now = Marks::of(cut);
+        if self.cause == Cause::Loss || now.s_retrans > self.first.s_retrans {
+            return Ending::Loss;
+        }
+        if self.cause != Cause::Nagle {
+            return Ending::Released;
+        }
+        if at.since(self.last_seen) > SAME_HOLD_GAP_US {
+            return Ending::Unseen;
+        }
+        let length = ended.since(self.started);
+        match cut.r {
+            Some(_) => self.classify_pair(at, cut, &now, length),
+            None => self.classify_sender(cut, &now, length),
+        }
+    }
+
+    /// Both ends are visible: R's own count of pure ACKs tells.
+    fn classify_pair(&self, at: Moment, cut: &Cut<'_>, now: &Marks, length: u64) -> Ending {
+        let acks = rise(self.first.r_pure_out, now.r_pure_out);
+        let replies = rise(self.first.r_data_out, now.r_data_out);
+        if length < cut.tick.times(BRIEF_TICKS) {
+            return Ending::Brief;
+        }
+        if acks == 0 {
+            return if replies > 0 { Ending::Reply } else { Ending::Unexplained };
+        }
+        // R received at `last_seen - r_age`, so its ACK came no later than now and no sooner than at the last look.
+        let soonest = self.r_age_us.unwrap_or(0);
+        let latest = soonest + at.since(self.last_seen);
+        if self.paired == 0 || latest < self.delay_us.0 {
+            return match (length <= self.min_rtt_us + ROUND_TRIP_SLACK_US, self.paired) {
+                (true, _) => Ending::RoundTrip,
+                (false, 0) => Ending::Unseen,
+                (false, _) => Ending::Unexplained,
+            };
+        }
+        if soonest > self.delay_us.1 {
+            return Ending::Unexplained;
+        }
+        match (self.unread == self.paired, cut.r.is_some_and(|r| r.rqueue > 0)) {
+            (false, _) => Ending::Timer,
+            (true, false) => Ending::TimerDrained,
+            (true, true) => Ending::TimerUnread,
+        }
+    }
+
+    /// Only S is visible: a pure ACK after a wait that neither the round trip nor its usual variation explains.
+    fn classify_sender(&self, cut: &Cut<'_>, now: &Marks, length: u64) -> Ending {
+        if length < cut.tick.times(BRIEF_TICKS) {
+            return Ending::Brief;
+        }
+        if length <= self.min_rtt_us + ROUND_TRIP_SLACK_US {
+            return Ending::RoundTrip;
+        }
+        if rise(self.first.s_pure_in, now.s_pure_in) == 0 {
+            return if rise(self.first.s_data_in, now.s_data_in) > 0 { Ending::Reply } else { Ending::Unexplained };
+        }
+        let (shortest, longest) = self.delay_us;
+        let waited = length.saturating_sub(self.min_rtt_us);
+        if waited < shortest || waited > longest + cut.tick.times(2) || usual_round_trip(cut, length) {
+            return Ending::Unexplained;
+        }
+        Ending::Timer
+    }
+}
+
+/// Whether a hold of that length is what every segment of this connection takes: a long queue, not a timer. The stall mixes
+/// waits with immediate acknowledgements, so its `rttvar` is of the size of its `rtt`.
+fn usual_round_trip(cut: &Cut<'_>, length: u64) -> bool {
+    let Some((rtt, var)) = cut.s_info().and_then(|info| Some((info.rtt()?, info.rttvar()?))) else { return false };
+    length <= u64::from(rtt) + ROUND_TRIP_SLACK_US && u64::from(var) * 2 < u64::from(rtt)
+}
+
+/// How much a wrapping counter rose; 0 when either reading is missing.
+fn rise(first: Option<u32>, now: Option<u32>) -> u32 {
+    match (first, now) {
+        (Some(first), Some(now)) => now.wrapping_sub(first),
+        _ => 0,
+    }
+}
+
+/// How long a hold has lasted at the first look that met it, µs.
+fn age_us(cut: &Cut<'_>, cause: Cause) -> u64 {
+    if cause == Cause::Cork {
+        // The probe timer was armed for one RTO when the write was held (`tcp_check_probe_timer`).
+        let rto = cut.s_info().and_then(|info| info.rto()).map_or(0, u64::from);
+        return rto.saturating_sub(u64::from(cut.s.expires_ms) * 1000);
+    }
+    cut.s_age_us().unwrap_or(0)
+}
+
+/// When the hold was let go: the earliest of the events that S and R report since the last look that met it.
+fn release_moment(at: Moment, cut: &Cut<'_>, last_seen: Moment) -> Moment {
+    let ages = [
+        cut.s_info().and_then(|info| info.last_data_sent()),
+        cut.s_info().and_then(|info| info.last_ack_recv()),
+        cut.r_info().and_then(|info| info.last_data_recv()),
+    ];
+    let moments = ages.into_iter().flatten().map(|ms| at.before(u64::from(ms) * 1000));
+    moments.filter(|moment| *moment > last_seen).min().unwrap_or(at)
+}

@@ -1,0 +1,31 @@
+//! Opinions: what each direction of a connection waits for, how sure that is, and why.
+//!
+//! **Architecture invariant:** pure. It knows `model` and `wire` and no front end: no clock, no file, no socket, no colour. One
+//! rule is one file under [`rules`]; thresholds are named there, with unit and reason.
+
+mod ack_gap;
+mod advice;
+mod candidates;
+mod cut;
+mod direction;
+mod fact;
+mod finding;
+mod hold;
+mod log;
+mod receiver_side;
+pub mod rules;
+mod tick;
+mod track;
+mod verdict;
+
+pub use advice::{Advice, AdvisedSide, Runtime};
+pub use candidates::{Candidates, Interest, interest_of};
+pub use cut::Cut;
+pub use direction::{Direction, Exhibit, Look};
+pub use fact::{Answer, Fact, Test};
+pub use finding::{Finding, FindingEnd, HoldFigures, Subject};
+pub use hold::{Cause, Ending, OpenHold};
+pub use log::{EndedHold, HoldLog, Lengths, STRIP_SECONDS};
+pub use tick::{Tick, TickMeter};
+pub use track::Track;
+pub use verdict::{Level, Severity, Verdict};

@@ -1,0 +1,23 @@
+//! `held-unread`: Nagle's shape at S, but R's program has not read what arrived: it is busy, stopped, or polls.
+//!
+//! A receiver that peeks (`MSG_PEEK`) or waits for more (`SO_RCVLOWAT`) leaves the data unread too, and is truly stalled: it
+//! is told by reading everything the moment the rest arrives.
+
+use super::super::fact::{Test, nothing};
+
+/// Holds in a row, each read at once after its release, that tell a peeking receiver from one that polls. A receiver that
+/// polls on its own schedule is met with everything read within one probe interval by chance at most every other time.
+pub const DRAINS_THAT_TELL: u32 = 8;
+
+/// What tells it from the stall.
+pub static TESTS: &[Test] = &[Test {
+    fact: "the receiving program has not read what arrived",
+    holds: |cut| Some(cut.r?.rqueue > 0),
+    sender: nothing,
+    receiver: |cut| Some(format!("rqueue {}", cut.r?.rqueue)),
+}];
+
+/// What else can look like this.
+pub static COULD_ALSO_BE: &[&str] = &[
+    "a stall behind a receiver that peeks or waits for a minimum (MSG_PEEK, SO_RCVLOWAT), when seen too briefly to tell",
+];

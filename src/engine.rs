@@ -1,0 +1,359 @@
+//! From events to verdicts: the one path that live watching and replay share.
+//!
+//! **Architecture invariant:** pure. Time comes in with the events; what to look at next goes out as a plan that the caller
+//! carries out.
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnose::{Candidates, Finding, Interest, Severity, Subject, Tick, TickMeter, Track};
+use crate::model::{
+    Connection, ConnectionId, Counters, Event, Host, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport, Table,
+};
+use crate::wire::{Cookie, Message, Socket, messages};
+
+mod probe;
+
+/// Connections that are gone and stay listed for what they did.
+const REMEMBERED: usize = 1_000;
+
+/// Sockets of one survey that the tick is measured on: enough values, and no cost at 40 000 sockets.
+const TICK_SAMPLES: u32 = 512;
+
+/// A look that the plan asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planned {
+    /// Who to ask.
+    pub target: ProbeTarget,
+    /// The end asked first.
+    pub first: Socket,
+    /// The end asked second, when it is visible.
+    pub second: Option<Socket>,
+    /// Whether both directions are of interest: the second end is asked again after the first.
+    pub both: bool,
+}
+
+/// Everything known about one host's connections.
+#[derive(Debug)]
+pub struct Engine {
+    table: Table,
+    tracks: FxHashMap<ConnectionId, Box<Track>>,
+    candidates: Candidates,
+    meter: TickMeter,
+    tick_samples: u32,
+    host: Host,
+    counters: Option<[(Moment, Counters); 2]>,
+    owners: FxHashMap<u32, Owners>,
+    notes: Notes,
+    began: Option<Moment>,
+    now: Moment,
+    survey_began: Moment,
+    started_wall_us: Option<i64>,
+    surveys: u64,
+    probes: u64,
+    last_report: SurveyReport,
+}
+
+impl Engine {
+    /// An engine that has seen nothing yet, and looks at candidates every `probe_interval_us`.
+    pub fn new(probe_interval_us: u64) -> Self {
+        Self {
+            table: Table::default(),
+            tracks: FxHashMap::default(),
+            candidates: Candidates::new(probe_interval_us),
+            meter: TickMeter::default(),
+            tick_samples: 0,
+            host: Host::default(),
+            counters: None,
+            owners: FxHashMap::default(),
+            notes: Notes::default(),
+            began: None,
+            now: Moment(0),
+            survey_began: Moment(0),
+            started_wall_us: None,
+            surveys: 0,
+            probes: 0,
+            last_report: SurveyReport::default(),
+        }
+    }
+
+    /// Takes what a source saw.
+    pub fn feed(&mut self, event: Event<'_>) {
+        match event {
+            Event::Host(host) => {
+                self.meter.set_clock(host.tick_us);
+                self.host = host.clone();
+            }
+            Event::SurveyBegin { at, wall_us } => self.begin_survey(at, wall_us),
+            Event::Run(run) => self.take_run(run),
+            Event::SurveyEnd { at, report } => self.end_survey(at, report),
+            Event::Probe { at, target, answers } => self.take_probe(at, target, answers),
+            Event::Counters { at, counters } => {
+                self.advance(at);
+                let first = self.counters.map_or((at, counters), |[first, _]| first);
+                self.counters = Some([first, (at, counters)]);
+            }
+            Event::Owners(owners) => self.owners.extend(owners.iter().cloned()),
+            Event::Mark { at, .. } => self.advance(at),
+        }
+    }
+
+    fn advance(&mut self, at: Moment) {
+        self.began.get_or_insert(at);
+        self.now = self.now.max(at);
+    }
+
+    fn begin_survey(&mut self, at: Moment, wall_us: Option<i64>) {
+        self.advance(at);
+        self.survey_began = at;
+        self.tick_samples = 0;
+        self.started_wall_us = self.started_wall_us.or(wall_us);
+        self.table.begin_survey(at);
+    }
+
+    fn take_run(&mut self, run: &[u8]) {
+        for message in messages(run) {
+            match message {
+                Message::Socket { socket, defect, .. } => {
+                    self.table.survey_socket(&socket);
+                    if self.tick_samples < TICK_SAMPLES {
+                        self.tick_samples += 1;
+                        self.meter.observe(&socket);
+                    }
+                    if let Some(defect) = defect {
+                        self.notes.defect(defect);
+                    }
+                }
+                Message::Malformed(defect) => self.notes.defect(defect),
+                Message::Done { .. } | Message::Error { .. } | Message::Other { .. } => {}
+            }
+        }
+    }
+
+    fn end_survey(&mut self, at: Moment, report: &SurveyReport) {
+        self.advance(at);
+        self.surveys += 1;
+        self.notes.survey(report);
+        self.last_report = report.clone();
+        self.table.end_survey(report.is_complete());
+        self.find_candidates();
+        self.retire();
+        self.candidates.expire(self.survey_began);
+    }
+
+    fn find_candidates(&mut self) {
+        let tick = self.tick();
+        let mut found = Vec::new();
+        for connection in self.table.connections() {
+            let interest = crate::diagnose::interest_of(&self.table, connection, tick);
+            if interest != Interest::default() {
+                found.push((connection.id, interest));
+            }
+        }
+        for (id, interest) in found {
+            self.candidates.add(id, interest, self.survey_began);
+            self.look_at_survey(id, interest);
+        }
+    }
+
+    /// A survey's own readings count as a look where no probe looked lately: all there is without probes.
+    fn look_at_survey(&mut self, id: ConnectionId, interest: Interest) {
+        const PROBED_LATELY_US: u64 = 100_000;
+        let tick = self.tick();
+        let at = self.survey_began;
+        let Some(connection) = self.table.connection(id).copied() else { return };
+        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(connection.first_seen)));
+        track.opener = connection.opener;
+        if track.probed.is_some_and(|probed| at.since(probed) < PROBED_LATELY_US) {
+            return;
+        }
+        for side in [Side::A, Side::B] {
+            let s = self.table.end(&connection, side).map(|entry| entry.socket);
+            let r = self.table.end(&connection, side.other()).map(|entry| entry.socket);
+            if let (Some(s), true) = (s, interest.sender[side as usize]) {
+                track.look(at, side, &s, r.as_ref(), tick);
+            }
+        }
+    }
+
+    /// Keeps what connections that are gone did, where it matters.
+    fn retire(&mut self) {
+        let (table, now) = (&self.table, self.now);
+        for (id, track) in &mut self.tracks {
+            if track.gone.is_none() && table.connection(*id).is_none() {
+                track.gone = Some(now);
+                self.candidates.remove(*id);
+            }
+        }
+        let keep = |track: &Track| track.verdict().is_some_and(|(_, verdict, _)| verdict.severity() > Severity::Note);
+        self.tracks.retain(|_, track| track.gone.is_none() || keep(track));
+        self.forget_oldest();
+    }
+
+    fn forget_oldest(&mut self) {
+        let mut gone: Vec<_> = self.tracks.iter().filter_map(|(id, track)| Some((track.gone?, *id))).collect();
+        if gone.len() > REMEMBERED {
+            gone.sort_unstable();
+            for (_, id) in &gone[..gone.len() - REMEMBERED] {
+                self.tracks.remove(id);
+            }
+        }
+    }
+
+    /// When the next planned look is due, with `room` connections in one turn.
+    pub fn next_look(&self, room: usize) -> Option<Moment> {
+        self.candidates.next_due(room)
+    }
+
+    /// The looks that are due now.
+    pub fn plan(&mut self, now: Moment, room: usize) -> Vec<Planned> {
+        let due = self.candidates.take_due(now, room);
+        due.into_iter().filter_map(|(id, interest)| self.planned(id, interest)).collect()
+    }
+
+    fn planned(&self, id: ConnectionId, interest: Interest) -> Option<Planned> {
+        let connection = self.table.connection(id)?;
+        let end = |side| self.table.end(connection, side).map(|entry| entry.socket);
+        let sender = if interest.sender[0] { Side::A } else { Side::B };
+        let (first, second) = match (end(sender), end(sender.other())) {
+            (Some(first), second) => (first, second),
+            (None, second) => (second?, None),
+        };
+        let target = ProbeTarget { first: first.cookie, second: second.map(|socket| socket.cookie) };
+        Some(Planned { target, first, second, both: second.is_some() && interest == Interest::BOTH })
+    }
+
+    /// How many connections are looked at closely.
+    pub fn candidate_count(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Looks at a connection whatever it does.
+    pub fn pin(&mut self, id: ConnectionId) {
+        self.candidates.pin(id, self.now);
+    }
+
+    /// Ends [`Engine::pin`].
+    pub fn unpin(&mut self, id: ConnectionId) {
+        self.candidates.unpin(id);
+    }
+
+    /// The sockets and connections.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The host, as the source told.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The tick to reckon with.
+    pub fn tick(&self) -> Tick {
+        self.meter.tick()
+    }
+
+    /// The tick as the sockets' own numbers show it, once there are enough.
+    pub fn measured_tick(&self) -> Option<Tick> {
+        self.meter.measured()
+    }
+
+    /// The latest moment that any event brought.
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// How long the source has been watched, µs.
+    pub fn watched_us(&self) -> u64 {
+        self.began.map_or(0, |began| self.now.since(began))
+    }
+
+    /// Wall-clock time of the first survey, µs since 1970.
+    pub fn started_wall_us(&self) -> Option<i64> {
+        self.started_wall_us
+    }
+
+    /// Surveys that ended.
+    pub fn surveys(&self) -> u64 {
+        self.surveys
+    }
+
+    /// Probes that were answered.
+    pub fn probes(&self) -> u64 {
+        self.probes
+    }
+
+    /// How the latest survey went.
+    pub fn last_report(&self) -> &SurveyReport {
+        &self.last_report
+    }
+
+    /// The first and the latest counters.
+    pub fn counters(&self) -> Option<&[(Moment, Counters); 2]> {
+        self.counters.as_ref()
+    }
+
+    /// Everything that was survived.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Counts something that the caller survived.
+    pub fn note(&mut self, what: &str) {
+        self.notes.count(what);
+    }
+
+    /// Who holds a socket.
+    pub fn owners(&self, inode: u32) -> Owners {
+        self.owners.get(&inode).cloned().unwrap_or_default()
+    }
+
+    /// What close watching told of a connection.
+    pub fn track(&self, id: ConnectionId) -> Option<&Track> {
+        self.tracks.get(&id).map(|track| &**track)
+    }
+
+    /// Every connection that is there, and those that are gone and worth remembering.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        let gone = self.tracks.iter().filter(|(_, track)| track.gone.is_some()).map(|(id, _)| *id);
+        self.table.connections().map(|connection| connection.id).chain(gone)
+    }
+
+    /// A connection as it is known now.
+    pub fn subject(&self, id: ConnectionId) -> Option<Subject<'_>> {
+        let track = self.track(id);
+        if let Some(connection) = self.table.connection(id) {
+            return Some(self.present(connection, track));
+        }
+        let track = track?;
+        let ends = [track.ends[0].as_ref(), track.ends[1].as_ref()];
+        Some(Subject { ends, opener: track.opener, track: Some(track), busy_us: [None; 2], moved: Some(true) })
+    }
+
+    fn present<'a>(&'a self, connection: &Connection, track: Option<&'a Track>) -> Subject<'a> {
+        let entries = [Side::A, Side::B].map(|side| self.table.end(connection, side));
+        let grown = entries.iter().flatten().any(|entry| entry.readings > 1);
+        let moved = entries.iter().flatten().any(|entry| entry.moved);
+        let busy = |entry: &crate::model::Entry| {
+            let known = entry.socket.info.as_ref().and_then(|info| info.busy_time()).is_some();
+            (entry.readings > 1 && known).then_some(entry.busy_us)
+        };
+        Subject {
+            ends: entries.map(|entry| entry.map(|entry| &entry.socket)),
+            opener: connection.opener,
+            track,
+            busy_us: entries.map(|entry| entry.and_then(busy)),
+            moved: grown.then_some(moved),
+        }
+    }
+
+    /// The finding of a connection: its worse direction.
+    pub fn finding(&self, id: ConnectionId) -> Option<Finding> {
+        Finding::of(&self.subject(id)?, self.now, self.tick(), &|inode| self.owners(inode))
+    }
+
+    /// The findings of a connection: one for each direction that has one of its own.
+    pub fn findings(&self, id: ConnectionId) -> Vec<Finding> {
+        let Some(subject) = self.subject(id) else { return Vec::new() };
+        Finding::all_of(&subject, self.now, self.tick(), &|inode| self.owners(inode))
+    }
+}

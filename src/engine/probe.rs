@@ -1,0 +1,126 @@
+//! Taking a probe's answers: from four messages to two consistent looks.
+
+use super::{Cookie, Engine, Message, Moment, ProbeTarget, Side, Socket, Track, messages};
+
+/// The readings of one probe, in the order asked.
+#[derive(Default)]
+struct Readings {
+    first: [Option<Socket>; 2],
+    second: [Option<Socket>; 2],
+    gone: bool,
+}
+
+impl Engine {
+    pub(super) fn take_probe(&mut self, at: Moment, target: ProbeTarget, answers: &[u8]) {
+        self.advance(at);
+        let readings = self.read_answers(target, answers);
+        if readings.gone {
+            self.notes.count("probed socket vanished");
+        }
+        let Some(entry) = self.table.socket(target.first) else { return };
+        let (id, first_side) = (entry.connection, entry.side);
+        let Some(connection) = self.table.connection(id) else { return };
+        let (since, opener) = (connection.first_seen, connection.opener);
+        let tick = self.meter.tick();
+        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(since)));
+        track.opener = opener;
+        if readings.first[0].is_some() || readings.second[0].is_some() {
+            self.probes += 1;
+            track.probes += 1;
+            track.probed = Some(at);
+        }
+        for socket in readings.first.iter().chain(&readings.second).flatten() {
+            self.meter.observe(socket);
+        }
+        let looked = look(track, at, target, first_side, &readings, tick);
+        if looked {
+            let ato = readings.first.iter().chain(&readings.second).flatten();
+            let ato = ato.filter_map(|socket| socket.info?.ato()).filter(|ato| *ato > 0).min();
+            let stays = track.verdict().is_some();
+            self.candidates.set_ato(id, ato.unwrap_or(0));
+            if stays {
+                self.candidates.add(id, interest(first_side, target), at);
+            }
+        }
+    }
+
+    fn read_answers(&mut self, target: ProbeTarget, answers: &[u8]) -> Readings {
+        let mut readings = Readings::default();
+        for (place, message) in messages(answers).enumerate() {
+            // Asked in the order first, second, first, second; alone, the first is asked once.
+            let (wanted, slots) = match (place % 2, target.second) {
+                (1, Some(second)) => (second, &mut readings.second),
+                _ => (target.first, &mut readings.first),
+            };
+            match message {
+                Message::Socket { socket, .. } if is(&socket, wanted) => {
+                    if let Some(slot) = slots.get_mut(place / 2) {
+                        *slot = Some(socket);
+                    }
+                }
+                // A socket without tcp_info is a connection that is over: TIME_WAIT answers so.
+                Message::Socket { .. } | Message::Error { .. } => readings.gone = true,
+                Message::Malformed(defect) => self.notes.defect(defect),
+                Message::Done { .. } | Message::Other { .. } => {}
+            }
+        }
+        readings
+    }
+}
+
+fn is(socket: &Socket, wanted: Cookie) -> bool {
+    socket.cookie == wanted && socket.info.is_some()
+}
+
+fn interest(first: Side, target: ProbeTarget) -> crate::diagnose::Interest {
+    let mut interest = crate::diagnose::Interest::default();
+    interest.sender[first as usize] = true;
+    if target.second.is_none() {
+        interest.sender[first.other() as usize] = true;
+    }
+    interest
+}
+
+/// Takes the consistent looks that the readings hold: S, R, S with S unchanged between its two readings. Answers whether there
+/// was one.
+fn look(
+    track: &mut Track,
+    at: Moment,
+    target: ProbeTarget,
+    first: Side,
+    readings: &Readings,
+    tick: crate::diagnose::Tick,
+) -> bool {
+    let [a1, a2] = readings.first.each_ref().map(Option::as_ref);
+    let [b1, b2] = readings.second.each_ref().map(Option::as_ref);
+    if target.second.is_none() {
+        let Some(a) = a1 else { return false };
+        track.look(at, first, a, None, tick);
+        track.directions[first.other() as usize].look_at_receiver(at, a, tick);
+        return true;
+    }
+    let mut looked = false;
+    if let (Some(a1), Some(b1), Some(a2)) = (a1, b1, a2)
+        && unchanged(a1, a2)
+    {
+        track.look(at, first, a2, Some(b1), tick);
+        looked = true;
+    }
+    if let (Some(b1), Some(a2), Some(b2)) = (b1, a2, b2)
+        && unchanged(b1, b2)
+    {
+        track.look(at, first.other(), b2, Some(a2), tick);
+        looked = true;
+    }
+    looked
+}
+
+/// Whether a socket did nothing between two readings. Times are left out: they run by themselves.
+fn unchanged(before: &Socket, after: &Socket) -> bool {
+    let still = |socket: &Socket| {
+        let info = socket.info?;
+        let queues = (socket.state, socket.rqueue, socket.wqueue, info.notsent_bytes(), info.unacked());
+        Some((queues, info.bytes_acked(), info.bytes_received(), info.segs_in(), info.segs_out(), info.bytes_sent()))
+    };
+    still(before) == still(after)
+}
