@@ -10,4 +10,6 @@
 pub mod diagnose;
 pub mod engine;
 pub mod model;
+pub mod source;
+pub mod watch;
 pub mod wire;
