@@ -35,8 +35,8 @@ const TERMS: [(&str, &str, &str); 6] = [
     ("exclude", "NAME", "Sockets not in this state or group."),
     ("sport", "[OP] [:]PORT", "The end's own port."),
     ("dport", "[OP] [:]PORT", "Its peer's port."),
-    ("src", "[=|!=] ADDRESS[/PREFIX][:PORT]", "The end's own address, port, or both."),
-    ("dst", "[=|!=] ADDRESS[/PREFIX][:PORT]", "Its peer's address, port, or both."),
+    ("src", "[= or !=] ADDRESS[/PREFIX][:PORT]", "The end's own address, port, or both."),
+    ("dst", "[= or !=] ADDRESS[/PREFIX][:PORT]", "Its peer's address, port, or both."),
 ];
 
 /// Everything that a filter can ask for, in the order to print it.

@@ -115,9 +115,9 @@ fn split(text: &str) -> Result<(String, Option<&str>), String> {
         }
         return Ok((format!("{inside}{prefix}"), port));
     }
-    match text.matches(':').count() {
-        0 => Ok((text.to_owned(), None)),
-        1 => Ok(text.split_once(':').map_or((text.to_owned(), None), |(ip, port)| (ip.to_owned(), Some(port)))),
+    match text.split_once(':') {
+        Some((ip, port)) if !port.contains(':') => Ok((ip.to_owned(), Some(port))),
+        // An IPv6 address without brackets, which cannot have a port.
         _ => Ok((text.to_owned(), None)),
     }
 }

@@ -165,7 +165,8 @@ impl Program {
     fn operation(&mut self, code: u8, argument: &[u8], exits: Exits) {
         self.jumps.push((self.code.len(), exits.no));
         // The longest operation takes 28 bytes.
-        self.code.extend_from_slice(&[code, 4 + argument.len() as u8, 0, 0]);
+        let yes = u8::try_from(4 + argument.len()).unwrap_or(u8::MAX);
+        self.code.extend_from_slice(&[code, yes, 0, 0]);
         self.code.extend_from_slice(argument);
         if exits.yes != exits.next {
             self.jumps.push((self.code.len(), exits.yes));
