@@ -9,6 +9,7 @@
 
 pub mod diagnose;
 pub mod engine;
+pub mod filter;
 pub mod model;
 pub mod source;
 pub mod watch;
