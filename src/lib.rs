@@ -7,4 +7,5 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod lab;
 pub mod wire;
