@@ -10,6 +10,7 @@
 pub mod diagnose;
 pub mod engine;
 pub mod filter;
+pub mod lab;
 pub mod model;
 pub mod source;
 pub mod watch;

@@ -1,0 +1,22 @@
+//! The integration tests: one binary, one module for each subject.
+//!
+//! Tests that need a network of their own run in namespaces that they make themselves (see `netns`), so that they run side
+//! by side, without root, and on a host with any settings.
+#![allow(
+    unreachable_pub,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test binary has no interface, and a helper that fails is a test that fails"
+)]
+
+mod judge;
+mod link;
+mod links;
+mod netns;
+mod observe;
+mod relay;
+mod scenario;
+mod scenarios;
+mod shape;
+mod sys;
+mod table;

@@ -1,0 +1,127 @@
+//! What a diagnosis says of the sockets of a namespace.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::netns::{Room, run};
+use super::scenario::Level;
+
+/// Time that looking takes beyond the time it was asked to watch.
+const SLACK: Duration = Duration::from_secs(15);
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub verdict: String,
+    pub level: Option<Level>,
+    pub severity: String,
+    pub sender: SocketAddr,
+    pub receiver: SocketAddr,
+    pub holds: u64,
+    pub released_by_timer: u64,
+    pub released_by_reply: u64,
+    pub p50_ms: Option<f64>,
+}
+
+/// All findings, and when they were made.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub findings: Vec<Found>,
+    pub began: Instant,
+    pub ended: Instant,
+}
+
+/// Something that watches a namespace and says what it found.
+pub trait Observer {
+    /// Watches the namespace of `room` for `time`.
+    fn observe(&self, room: &Room, time: Duration) -> Result<Observed, String>;
+}
+
+/// `stallscope check` as its users run it.
+pub struct Check;
+
+impl Check {
+    /// Whether this build has the command.
+    pub fn available() -> Result<(), String> {
+        let output =
+            run(Command::new(program()).args(["check", "--help"]), SLACK).map_err(|error| error.to_string())?;
+        if output.status.success() && String::from_utf8_lossy(&output.stdout).contains("--for") {
+            Ok(())
+        } else {
+            Err("this build has no `check` command".to_owned())
+        }
+    }
+}
+
+impl Observer for Check {
+    fn observe(&self, room: &Room, time: Duration) -> Result<Observed, String> {
+        room.run(move || {
+            let began = Instant::now();
+            let watch = format!("{}ms", time.as_millis());
+            let mut command = Command::new(program());
+            command.args(["check", "--format", "json", "--for", &watch]);
+            let output = run(&mut command, time + SLACK).map_err(|error| format!("check: {error}"))?;
+            let ended = Instant::now();
+            if !matches!(output.status.code(), Some(0 | 1)) {
+                return Err(format!("check: {}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
+            }
+            let report: Value =
+                serde_json::from_slice(&output.stdout).map_err(|error| format!("check's JSON: {error}"))?;
+            Ok(Observed { findings: findings(&report)?, began, ended })
+        })
+    }
+}
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_stallscope")
+}
+
+fn findings(report: &Value) -> Result<Vec<Found>, String> {
+    if report["schema"] != "stallscope.check/1" {
+        return Err(format!("check's JSON has the schema {}", report["schema"]));
+    }
+    let list = report["findings"].as_array().ok_or("check's JSON has no list of findings")?;
+    list.iter()
+        .map(|finding| read(finding).ok_or_else(|| format!("a finding that cannot be read: {finding}")))
+        .collect()
+}
+
+fn read(finding: &Value) -> Option<Found> {
+    let text = |key: &str| finding[key].as_str().map(str::to_owned);
+    let count = |key: &str| finding["hold"][key].as_u64().unwrap_or(0);
+    Some(Found {
+        verdict: text("verdict")?,
+        level: finding["level"].as_str().and_then(Level::named),
+        severity: text("severity")?,
+        sender: address(&finding["sender"])?,
+        receiver: address(&finding["receiver"])?,
+        holds: count("observed"),
+        released_by_timer: count("released_by_timer"),
+        released_by_reply: count("released_by_reply"),
+        p50_ms: finding["hold"]["p50_ms"].as_f64(),
+    })
+}
+
+fn address(end: &Value) -> Option<SocketAddr> {
+    let ip: IpAddr = end["address"].as_str()?.parse().ok()?;
+    Some(SocketAddr::new(ip, u16::try_from(end["port"].as_u64()?).ok()?))
+}
+
+#[test]
+fn a_report_is_read_and_a_wrong_one_refused() {
+    let report = serde_json::json!({
+        "schema": "stallscope.check/1",
+        "findings": [{
+            "verdict": "nagle-delayed-ack", "level": "proven", "severity": "stall",
+            "sender": {"address": "127.0.0.1", "port": 1}, "receiver": {"address": "127.0.0.1", "port": 2},
+            "hold": {"observed": 3, "released_by_timer": 3, "released_by_reply": 0, "p50_ms": 44.0}
+        }]
+    });
+    let found = findings(&report).expect("a good report");
+    assert_eq!((found[0].level, found[0].holds, found[0].p50_ms), (Some(Level::Proven), 3, Some(44.0)));
+    assert!(findings(&serde_json::json!({"schema": "other/1", "findings": []})).is_err());
+    assert!(findings(&serde_json::json!({"schema": "stallscope.check/1", "findings": [{}]})).is_err());
+}
