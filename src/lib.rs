@@ -7,11 +7,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod diagnose;
 pub mod engine;
 pub mod filter;
 pub mod lab;
 pub mod model;
+pub mod report;
 pub mod source;
 pub mod watch;
 pub mod wire;

@@ -1,2 +1,7 @@
 //! The `stallscope` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    stallscope::cli::run().into()
+}

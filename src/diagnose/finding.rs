@@ -38,6 +38,13 @@ impl Subject<'_> {
         (self.first_side(), verdict, None)
     }
 
+    /// What the holds of a direction amount to.
+    pub fn figures(&self, sender: Side, verdict: Verdict, now: Moment) -> HoldFigures {
+        let direction = self.track.map(|track| &track.directions[sender as usize]);
+        let hold = direction.map_or_else(HoldFigures::default, |direction| figures(direction, verdict, now));
+        HoldFigures { busy_ms: self.busy_us[sender as usize].map(|us| us as f64 / 1e3), ..hold }
+    }
+
     /// The end that opened, else the one that is visible.
     fn first_side(&self) -> Side {
         match (self.opener.side(), self.ends) {
@@ -102,6 +109,13 @@ pub struct HoldFigures {
     pub age_ms: Option<f64>,
 }
 
+impl HoldFigures {
+    /// Holds per second of close watching; `None` without any.
+    pub fn rate(&self) -> Option<f64> {
+        (self.watched_ms > 0.0).then(|| self.observed as f64 * 1e3 / self.watched_ms)
+    }
+}
+
 /// A verdict on one direction of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
@@ -135,6 +149,17 @@ impl Finding {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         self.verdict.severity()
+    }
+
+    /// Fills in who holds both ends, and the advice that depends on it.
+    pub fn set_owners(&mut self, owners: &dyn Fn(u32) -> Owners) {
+        for end in [&mut self.sender, &mut self.receiver] {
+            if let Some(socket) = &end.socket {
+                end.owners = owners(socket.inode);
+            }
+        }
+        let held = self.sender.socket.and_then(|socket| socket.info?.notsent_bytes());
+        self.advice = advise(self.verdict, runtime_of(&self.sender.owners), held);
     }
 
     /// Builds the finding of a connection, worst direction. `owners` tells who holds a socket inode. `None` when not even one
@@ -174,8 +199,7 @@ impl Finding {
         };
         let sender = end_of(s, r, owners)?;
         let receiver = end_of(r, s, owners)?;
-        let hold = direction.map_or_else(HoldFigures::default, |direction| figures(direction, verdict, now));
-        let hold = HoldFigures { busy_ms: subject.busy_us[side as usize].map(|us| us as f64 / 1e3), ..hold };
+        let hold = subject.figures(side, verdict, now);
         let s_opened = subject.opener.side().map(|opener| opener == side);
         let held = exhibit.and_then(|exhibit| exhibit.s.info?.notsent_bytes());
         let runtime = runtime_of(&sender.owners);

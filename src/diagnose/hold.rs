@@ -183,7 +183,7 @@ impl OpenHold {
 
     /// Whether two looks at both ends met it, one of them old enough: the first half of the proof.
     pub fn seen_twice(&self) -> bool {
-        self.paired >= 2 && self.proof >= 1
+        self.paired >= 2 && (self.proof >= 1 || self.cause != Cause::Nagle)
     }
 
     /// What ended it, and when, from the first look that does not meet it any more.

@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::field::{Field, Kind};
+use super::field::{Field, Kind, Source};
 use super::glob::Pattern;
 use super::host::Host;
 use super::lex::is_bare;
 use super::number::Literal;
+use super::own::OwnField;
 use super::states::StateSet;
 
 /// A comparison.
@@ -129,6 +130,18 @@ impl Expr {
             Self::Or(inner) => Ok(inner),
             other => Err(other),
         })
+    }
+
+    /// Whether any condition is on the processes that hold an end.
+    pub(super) fn asks_owners(&self) -> bool {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::asks_owners),
+            Self::Not(inner) => inner.asks_owners(),
+            Self::Term(Term::Number { field, .. } | Term::Word { field, .. } | Term::Text { field, .. }) => {
+                matches!(field.source, Source::Own(OwnField::Pid | OwnField::Comm))
+            }
+            Self::Term(Term::States(_) | Term::Port { .. } | Term::Host { .. }) => false,
+        }
     }
 
     fn joined(parts: Vec<Self>, join: fn(Vec<Self>) -> Self, open: fn(Self) -> Result<Vec<Self>, Self>) -> Self {

@@ -71,6 +71,11 @@ impl Filter {
         }
     }
 
+    /// Whether it asks for processes, which must then be looked up for every socket before the filter is evaluated.
+    pub fn asks_owners(&self) -> bool {
+        self.0.as_ref().is_some_and(Expr::asks_owners)
+    }
+
     /// The `INET_DIAG_REQ_BYTECODE` program that makes the kernel leave out what cannot be shown, empty when the filter
     /// asks for more than ports and addresses, or would need too long a program.
     ///

@@ -1,0 +1,146 @@
+//! The arguments, as clap reads them.
+
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::diagnose::Level;
+use crate::filter::Filter;
+
+/// Shows which TCP connections wait on a kernel timer, and proves it.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Watch this host's connections for a while and report what they wait for.
+    Check(CheckArgs),
+}
+
+/// When to paint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How to write the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For a person.
+    Text,
+    /// For a program: one object, described in docs/json.md.
+    Json,
+    /// For a ticket.
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 no stall; 1 a stall at the --fail-on level or above; 2 wrong usage; 3 could not \
+look at the sockets; 130 interrupted, after printing what was seen.
+
+FILTER is the language of ss(8), extended to every field: `dport = :5432`, `notsent > 0 and unacked = 1`, `rtt > 10ms`, \
+`verdict = nagle-delayed-ack`, `pid = 42`. See docs/filter.md."
+)]
+pub(super) struct CheckArgs {
+    /// How long to watch; 0s makes one survey and no probe
+    #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
+    pub(super) duration: Duration,
+    /// Survey period
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = positive)]
+    pub(super) interval: Duration,
+    /// Time between two close looks at one connection
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = positive)]
+    pub(super) probe_interval: Duration,
+    /// Survey only: no close looks, so nothing can be proven
+    #[arg(long)]
+    pub(super) no_probe: bool,
+    /// IPv4 sockets only (v4-mapped ones are IPv6 sockets)
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub(super) ipv4: bool,
+    /// IPv6 sockets only
+    #[arg(short = '6', long)]
+    pub(super) ipv6: bool,
+    /// How to write the report
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: Format,
+    /// List healthy and idle connections too
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Level from which a stall makes the exit status 1
+    #[arg(long, value_name = "LEVEL", default_value = "paired", value_parser = level)]
+    pub(super) fail_on: Level,
+    /// When to use colour
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) color: Color,
+    /// Which connections to show: those of which either end matches
+    #[arg(value_name = "FILTER", trailing_var_arg = true, allow_hyphen_values = false)]
+    pub(super) filter: Vec<String>,
+}
+
+impl CheckArgs {
+    /// The filter's text, its arguments joined as a shell would.
+    pub(super) fn filter_text(&self) -> String {
+        self.filter.join(" ")
+    }
+
+    /// The filter itself, or the message that says what is wrong with it.
+    pub(super) fn parse_filter(&self) -> Result<Filter, String> {
+        let text = self.filter_text();
+        Filter::parse(&text).map_err(|error| format!("error: the filter cannot be read\n\n{error}\n"))
+    }
+}
+
+fn positive(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if duration < Duration::from_millis(1) {
+        return Err("must be 1ms or more".to_owned());
+    }
+    Ok(duration)
+}
+
+fn level(text: &str) -> Result<Level, String> {
+    match text.parse()? {
+        Level::Confirmed => Err("expected one of suspected, paired, proven".to_owned()),
+        level => Ok(level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_filter_is_joined_and_its_error_points_at_the_column() {
+        let args = Args::try_parse_from(["stallscope", "check", "dport", "=", ":80"]).unwrap();
+        let Command::Check(args) = args.command;
+        assert_eq!(args.filter_text(), "dport = :80");
+        assert!(args.parse_filter().is_ok());
+        let args = Args::try_parse_from(["stallscope", "check", "notsentt > 0"]).unwrap();
+        let Command::Check(args) = args.command;
+        assert!(args.parse_filter().unwrap_err().contains('^'));
+    }
+
+    #[test]
+    fn times_must_be_positive_and_levels_known() {
+        assert!(Args::try_parse_from(["stallscope", "check", "-i", "0s"]).is_err());
+        assert!(Args::try_parse_from(["stallscope", "check", "--for", "0s"]).is_ok());
+        assert!(Args::try_parse_from(["stallscope", "check", "--fail-on", "sure"]).is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! The command line: arguments in, exit status out.
+//!
+//! **Architecture invariant:** what is decided about connections is decided elsewhere; here arguments become options, and
+//! results become output and an exit status.
+
+mod args;
+mod check;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// Exit statuses of every command. Part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Watched, and found no stall.
+    Clean,
+    /// Found a stall.
+    Stall,
+    /// The command line was wrong.
+    Usage,
+    /// The socket table could not be looked at.
+    CouldNotLook,
+    /// Interrupted by SIGINT, after printing what was seen.
+    Interrupted,
+    /// Ended by SIGTERM, after printing what was seen.
+    Terminated,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Clean => 0,
+            Exit::Stall => 1,
+            Exit::Usage => 2,
+            Exit::CouldNotLook => 3,
+            Exit::Interrupted => 130,
+            Exit::Terminated => 143,
+        })
+    }
+}
+
+/// Runs the program with the process's own arguments.
+pub fn run() -> Exit {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Clean };
+            // Nothing can be told when the place to tell it is gone.
+            let _ = error.print();
+            return exit;
+        }
+    };
+    match args.command {
+        Command::Check(args) => check::run(&args),
+    }
+}
