@@ -129,7 +129,7 @@ impl Channel {
         loop {
             match self.socket.recv(&mut &mut self.buffer[..], flags) {
                 Ok(len) => return Ok(len),
-                Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Err(error) => match Errno::from_io_error(&error) {
                     Some(Errno::AGAIN) => self.wait(deadline)?,
                     Some(Errno::INTR) => {}
                     Some(Errno::NOBUFS) => return Err(Failure::Overflow),

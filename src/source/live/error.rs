@@ -48,11 +48,15 @@ impl LookError {
     }
 
     fn way_out(cause: &io::Error) -> &'static str {
-        match cause.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::NOENT | Errno::PROTONOSUPPORT | Errno::OPNOTSUPP | Errno::INVAL) => MODULES,
-            Some(Errno::PERM | Errno::ACCESS | Errno::AFNOSUPPORT | Errno::NOSYS) => SANDBOX,
-            Some(Errno::MFILE | Errno::NFILE) => "too many open files; raise the limit (ulimit -n) or close some",
-            _ => "try again; if it stays, report it with the output of `uname -a`",
+        let is = |errnos: &[Errno]| errnos.iter().any(|errno| cause.raw_os_error() == Some(errno.raw_os_error()));
+        if is(&[Errno::NOENT, Errno::PROTONOSUPPORT, Errno::OPNOTSUPP, Errno::INVAL]) {
+            MODULES
+        } else if is(&[Errno::PERM, Errno::ACCESS, Errno::AFNOSUPPORT, Errno::NOSYS]) {
+            SANDBOX
+        } else if is(&[Errno::MFILE, Errno::NFILE]) {
+            "too many open files; raise the limit (ulimit -n) or close some"
+        } else {
+            "try again; if it stays, report it with the output of `uname -a`"
         }
     }
 }
