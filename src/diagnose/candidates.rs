@@ -18,19 +18,50 @@ const TURN_US: u64 = 500_000;
 /// The shortest interval between two probes of one connection whose `ato` is short, µs.
 const SHORTEST_INTERVAL_US: u64 = 2_000;
 
-/// In which directions a connection is interesting.
+/// In which directions a connection is interesting, and how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Side A as the sender, then side B.
     pub sender: [bool; 2],
+    /// It has a hold's shape, or grew as one does: more segments out than in. Such connections take turns among themselves,
+    /// so that hundreds that merely wait for answers cannot crowd out the one that stalls.
+    pub likely: bool,
 }
 
 impl Interest {
-    /// Both directions.
-    pub const BOTH: Self = Self { sender: [true; 2] };
+    /// Both directions, first in line.
+    pub const BOTH: Self = Self { sender: [true; 2], likely: true };
 
-    fn any(self) -> bool {
+    /// Whether either direction is interesting.
+    pub fn any(self) -> bool {
         self.sender.contains(&true)
+    }
+
+    /// Whether both directions are.
+    pub fn both(self) -> bool {
+        self.sender == [true; 2]
+    }
+}
+
+/// Candidates that take turns among themselves.
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    order: Vec<ConnectionId>,
+    cursor: usize,
+}
+
+impl Ring {
+    /// Those whose turn it is, when `room` share one.
+    fn turn(&self, room: usize) -> impl Iterator<Item = ConnectionId> + '_ {
+        let n = self.order.len();
+        let start = if n > room { self.cursor.min(n.saturating_sub(1)) } else { 0 };
+        self.order[start..].iter().chain(&self.order[..start]).take(room).copied()
+    }
+
+    fn next_turn(&mut self, room: usize) {
+        if self.order.len() > room {
+            self.cursor = (self.cursor + room) % self.order.len();
+        }
     }
 }
 
@@ -47,9 +78,8 @@ struct Candidate {
 #[derive(Clone, Debug)]
 pub struct Candidates {
     all: FxHashMap<ConnectionId, Candidate>,
-    /// In the order in which they take their turns.
-    order: Vec<ConnectionId>,
-    cursor: usize,
+    likely: Ring,
+    possible: Ring,
     turn_began: Moment,
     interval_us: u64,
     jitter: u64,
@@ -61,8 +91,8 @@ impl Candidates {
         let interval_us = interval_us.max(1);
         Self {
             all: FxHashMap::default(),
-            order: Vec::new(),
-            cursor: 0,
+            likely: Ring::default(),
+            possible: Ring::default(),
             turn_began: Moment(0),
             interval_us,
             jitter: 0x9e37_79b9_7f4a_7c15,
@@ -74,15 +104,24 @@ impl Candidates {
         if !interest.any() {
             return;
         }
-        let interval_us = self.interval_us;
-        let candidate = self.all.entry(id).or_insert_with(|| {
-            self.order.push(id);
-            Candidate { interest, reason_at: at, due: at, interval_us, pinned: false }
-        });
+        let Some(candidate) = self.all.get_mut(&id) else {
+            let interval_us = self.interval_us;
+            self.all.insert(id, Candidate { interest, reason_at: at, due: at, interval_us, pinned: false });
+            self.ring(interest.likely).order.push(id);
+            return;
+        };
         candidate.reason_at = candidate.reason_at.max(at);
         for (old, new) in candidate.interest.sender.iter_mut().zip(interest.sender) {
             *old |= new;
         }
+        if interest.likely && !std::mem::replace(&mut candidate.interest.likely, true) {
+            self.possible.order.retain(|other| *other != id);
+            self.likely.order.push(id);
+        }
+    }
+
+    fn ring(&mut self, likely: bool) -> &mut Ring {
+        if likely { &mut self.likely } else { &mut self.possible }
     }
 
     /// Looks at a connection whatever it does, until it is unpinned.
@@ -102,8 +141,8 @@ impl Candidates {
 
     /// Forgets a connection.
     pub fn remove(&mut self, id: ConnectionId) {
-        if self.all.remove(&id).is_some() {
-            self.order.retain(|other| *other != id);
+        if let Some(candidate) = self.all.remove(&id) {
+            self.ring(candidate.interest.likely).order.retain(|other| *other != id);
         }
     }
 
@@ -111,7 +150,9 @@ impl Candidates {
     pub fn expire(&mut self, now: Moment) {
         self.all.retain(|_, candidate| candidate.pinned || now.since(candidate.reason_at) <= STAYS_US);
         let all = &self.all;
-        self.order.retain(|id| all.contains_key(id));
+        for ring in [&mut self.likely, &mut self.possible] {
+            ring.order.retain(|id| all.contains_key(id));
+        }
     }
 
     /// Looks more often at a connection whose holds are short: four times within one `ato`.
@@ -125,12 +166,12 @@ impl Candidates {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.all.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.all.is_empty()
     }
 
     /// When the next look is due, among the `room` candidates whose turn it is.
@@ -140,9 +181,11 @@ impl Candidates {
 
     /// The connections to look at now. At most `room` share a turn; when there are more candidates, turns go round.
     pub fn take_due(&mut self, now: Moment, room: usize) -> Vec<(ConnectionId, Interest)> {
-        if self.order.len() > room && now.since(self.turn_began) >= TURN_US {
+        let (likely, possible) = self.rooms(room);
+        if now.since(self.turn_began) >= TURN_US {
             self.turn_began = now;
-            self.cursor = (self.cursor + room) % self.order.len();
+            self.likely.next_turn(likely);
+            self.possible.next_turn(possible);
         }
         let jitter = self.next_jitter();
         let turn: Vec<_> = self.turn(room).collect();
@@ -159,9 +202,15 @@ impl Candidates {
     }
 
     fn turn(&self, room: usize) -> impl Iterator<Item = ConnectionId> + '_ {
-        let n = self.order.len();
-        let start = if n > room { self.cursor.min(n - 1) } else { 0 };
-        self.order[start..].iter().chain(&self.order[..start]).take(room).copied()
+        let (likely, possible) = self.rooms(room);
+        self.likely.turn(likely).chain(self.possible.turn(possible))
+    }
+
+    /// Likely candidates get what they need, up to three quarters while others wait; the others get the rest.
+    fn rooms(&self, room: usize) -> (usize, usize) {
+        let others = self.possible.order.len();
+        let likely = self.likely.order.len().min((room * 3 / 4).max(room.saturating_sub(others)).max(1));
+        (likely, room.saturating_sub(likely))
     }
 
     /// 0 to 15, from a xorshift generator: nothing depends on its quality.
@@ -179,11 +228,14 @@ pub fn interest_of(table: &Table, connection: &Connection, tick: Tick) -> Intere
     for side in [Side::A, Side::B] {
         let s = table.end(connection, side);
         let r = table.end(connection, side.other());
-        interest.sender[side as usize] = match (s, r) {
-            (Some(s), r) => has_shape(s, r, connection, side, tick) || grew(s, r),
-            (None, Some(r)) => receiver_grew(r),
-            (None, None) => false,
+        let (interesting, likely) = match (s, r) {
+            (Some(s), r) if has_shape(s, r, connection, side, tick) => (true, true),
+            (Some(s), r) => grew(s, r),
+            (None, Some(r)) => (receiver_grew(r), true),
+            (None, None) => (false, false),
         };
+        interest.sender[side as usize] = interesting;
+        interest.likely |= interesting && likely;
     }
     interest
 }
@@ -193,17 +245,20 @@ fn has_shape(s: &Entry, r: Option<&Entry>, connection: &Connection, sender: Side
     shape(&Cut { s: &s.socket, r: r.map(|r| &r.socket), s_opened, quiet: None, tick }).is_some()
 }
 
-/// S was busy for longer than its segments' round trips, and R sent pure ACKs: at least one wait that might be a hold.
-fn grew(s: &Entry, r: Option<&Entry>) -> bool {
-    let Some(growth) = &s.growth else { return false };
+/// Whether S was busy for longer than its segments' round trips while R sent pure ACKs: at least one wait that might be a
+/// hold. And whether that is likely: a message in two parts makes more segments than the answer to it.
+fn grew(s: &Entry, r: Option<&Entry>) -> (bool, bool) {
+    let Some(growth) = &s.growth else { return (false, false) };
     let pure_acks = r.and_then(|r| r.growth).map_or(growth.pure_acks_in, |growth| growth.pure_acks_out);
+    let more_out_than_in = growth.data_segs_out > growth.data_segs_in;
     let Some(busy) = growth.busy_us else {
-        // Before 4.10: twice as many segments with data as came back, as a message in two parts has.
-        return pure_acks > 0 && growth.data_segs_out > growth.data_segs_in;
+        // Before 4.10 there is no busy_time to tell.
+        return (pure_acks > 0 && more_out_than_in, more_out_than_in);
     };
     let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
     let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
-    pure_acks > 0 && growth.data_segs_out > 0 && busy >= round_trips + ABOVE_ROUND_TRIP_US
+    let waited = pure_acks > 0 && growth.data_segs_out > 0 && busy >= round_trips + ABOVE_ROUND_TRIP_US;
+    (waited, more_out_than_in)
 }
 
 /// The sender is remote: R got more segments than it answered, and sent pure ACKs.
