@@ -6,7 +6,7 @@ use stallscope::lab::{Family, Message, Mode, Sizes, Stop, Traffic, start};
 
 use super::judge::median_ms;
 use super::link::{Joined, Link, Seen};
-use super::netns::isolated;
+use super::netns::{isolated, skipped};
 use super::relay::{From, Loss};
 use super::sys;
 
@@ -17,7 +17,7 @@ fn joined(link: &Link, seen: Seen) -> Option<Joined> {
     match Joined::new(link, seen) {
         Ok(joined) => Some(joined),
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            skipped("link", &reason);
             None
         }
     }

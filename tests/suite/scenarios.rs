@@ -8,7 +8,7 @@ use stallscope::lab::{self, Ends, Options, Outcome, Running, Serving, Stop, Traf
 
 use super::judge::{Played, Score, judge, median_ms};
 use super::link::Joined;
-use super::netns::{Room, ip, isolated, sysctl};
+use super::netns::{Room, ip, isolated, skipped, sysctl};
 use super::observe::{Check, Observed, Observer};
 use super::scenario::{Latency, Scenario, Shown, Side, folder};
 use super::shape::{self, Shape};
@@ -59,7 +59,7 @@ fn run(name: &str) {
         return;
     }
     if let Some(reason) = &score.skipped {
-        eprintln!("{name}: skipped: {reason}");
+        skipped(name, reason);
     }
     assert!(score.wrong.is_empty(), "{name}: got {:?}: {}", score.got, score.wrong.join("; "));
 }
