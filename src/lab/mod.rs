@@ -18,6 +18,7 @@ mod options;
 mod run;
 mod server;
 mod stop;
+mod summary;
 mod traffic;
 
 pub use demo::demo;
@@ -26,4 +27,5 @@ pub use mode::{Mode, Sizes};
 pub use options::{Options, QuickAck, RawOption, RawSetter};
 pub use run::{Ends, Measured, Outcome, Places, Running, Sample, Serving, connect, serve, start};
 pub use stop::Stop;
+pub use summary::Summary;
 pub use traffic::{Client, Family, Message, Part, Reading, Sending, Server, Traffic, Upstream};

@@ -6,7 +6,7 @@ use stallscope::lab::{Family, Message, Mode, Sizes, Stop, Traffic, start};
 
 use super::judge::median_ms;
 use super::link::{Joined, Link, Seen};
-use super::netns::{isolated, sysctl};
+use super::netns::{isolated, skipped};
 use super::relay::{From, Loss};
 use super::sys;
 
@@ -17,7 +17,7 @@ fn joined(link: &Link, seen: Seen) -> Option<Joined> {
     match Joined::new(link, seen) {
         Ok(joined) => Some(joined),
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            skipped("link", &reason);
             None
         }
     }
@@ -64,13 +64,11 @@ fn between(value: f64, least: f64, most: f64) {
 fn modes_stall_or_not_as_their_names_say() {
     isolated("links::modes_stall_or_not_as_their_names_say", || {
         for congestion in ["cubic", "bbr"] {
-            if let Err(reason) = sysctl("tcp_congestion_control", congestion) {
-                eprintln!("{congestion} skipped: {reason}");
-                continue;
-            }
             for mode in Mode::ALL.into_iter().take(10) {
                 let mut traffic = mode.traffic(&Sizes { requests: 15, ..Sizes::default() });
                 traffic.client.stay = false;
+                traffic.client.options.congestion = Some(congestion.to_owned());
+                traffic.server.options.congestion = Some(congestion.to_owned());
                 let joined = Joined::new(&Link::Loopback, Seen::Both).expect("loopback");
                 let took = median(&traffic, &joined);
                 match mode {

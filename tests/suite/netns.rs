@@ -1,7 +1,7 @@
 //! Namespaces for tests: a process in a user and network namespace of its own, and rooms (threads in further network
 //! namespaces) inside it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -11,8 +11,15 @@ use super::sys;
 
 /// Set in the process that runs a test's body, to the name of that test.
 const INSIDE: &str = "STALLSCOPE_TEST_INSIDE";
+/// What stands between the name of a test and the reason why it was skipped.
+const SKIPPED: &str = ": skipped: ";
 /// The longest time that the body of a test may take.
 const BODY_LIMIT: Duration = Duration::from_secs(90);
+
+/// Says that something was not tested, and why, past the capture of a passing test's output.
+pub fn skipped(who: &str, reason: &str) {
+    writeln!(io::stderr(), "{who}{SKIPPED}{reason}").ok();
+}
 
 /// Runs `body` in a process of its own inside new user and network namespaces with loopback up, and fails when it fails.
 /// `test` is the full name of the calling test. Where the system forbids namespaces the test is skipped and says so.
@@ -23,12 +30,15 @@ pub fn isolated(test: &str, body: impl FnOnce()) {
         return body();
     }
     if let Err(reason) = available() {
-        eprintln!("{test}: skipped: {reason}");
-        return;
+        return skipped(test, &reason);
     }
     let output = run_isolated(test, &[]).expect("a test process");
     print!("{}", String::from_utf8_lossy(&output.stdout));
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    eprint!("{stderr}");
+    for (who, reason) in stderr.lines().filter_map(|line| line.split_once(SKIPPED)) {
+        skipped(who, reason);
+    }
     assert!(output.status.success(), "{test} failed in its namespaces: {}", output.status);
 }
 

@@ -17,6 +17,8 @@ const QUEUE_MAX: usize = 128 << 10;
 const STEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// `IPPROTO_TCP`.
 const TCP: u8 = 6;
+/// The flags of packets that make or end a connection.
+const FIN_SYN_RST: u8 = 7;
 
 /// Which end sends the packets that are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -149,7 +151,7 @@ fn tcp_payload(packet: &[u8]) -> Option<usize> {
     let header = packet.get(start..)?;
     let flags = *header.get(13)?;
     let length = usize::from(header.get(12)? >> 4) * 4;
-    (protocol == TCP && flags & 0b111 == 0).then(|| header.len().saturating_sub(length))
+    (protocol == TCP && flags & FIN_SYN_RST == 0).then(|| header.len().saturating_sub(length))
 }
 
 fn take_in(

@@ -27,7 +27,7 @@ pub struct Scenario {
     /// Attributes of the loopback route, such as `quickack 1`.
     #[serde(default)]
     pub route: Option<String>,
-    /// The congestion control of both ends' namespaces.
+    /// The congestion control of both ends.
     #[serde(default = "cubic")]
     pub congestion: String,
     pub traffic: Vec<Traffic>,
@@ -155,9 +155,9 @@ pub struct Shown {
     pub unread: Option<(f64, f64)>,
     #[serde(default)]
     pub empty: Option<(f64, f64)>,
-    /// The longest that a segment may be in flight before unsent data, smallest and largest, ms.
+    /// How long a segment is in flight before unsent data in 19 of 20 samples, smallest and largest, ms.
     #[serde(default)]
-    pub oldest_ms: Option<(f64, f64)>,
+    pub age_ms: Option<(f64, f64)>,
     /// Segments retransmitted, smallest and largest.
     #[serde(default)]
     pub retransmitted: Option<(f64, f64)>,

@@ -4,12 +4,12 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use stallscope::lab::{self, Ends, Outcome, Running, Serving, Stop, Traffic};
+use stallscope::lab::{self, Ends, Options, Outcome, Running, Serving, Stop, Traffic};
 
 use super::judge::{Played, Score, judge, median_ms};
 use super::link::Joined;
-use super::netns::{Room, ip, isolated, sysctl};
-use super::observe::{Check, Observer};
+use super::netns::{Room, ip, isolated, skipped, sysctl};
+use super::observe::{Check, Observed, Observer};
 use super::scenario::{Latency, Scenario, Shown, Side, folder};
 use super::shape::{self, Shape};
 use super::sys;
@@ -59,13 +59,14 @@ fn run(name: &str) {
         return;
     }
     if let Some(reason) = &score.skipped {
-        eprintln!("{name}: skipped: {reason}");
+        skipped(name, reason);
     }
     assert!(score.wrong.is_empty(), "{name}: got {:?}: {}", score.got, score.wrong.join("; "));
 }
 
 fn play(name: &str) -> Result<Score, String> {
-    let scenario = Scenario::load(name)?;
+    let mut scenario = Scenario::load(name)?;
+    scenario.traffic.iter_mut().for_each(|traffic| choose_congestion(traffic, &scenario.congestion));
     let skip = |reason: String| Score {
         scenario: name.to_owned(),
         about: scenario.about.clone(),
@@ -81,35 +82,49 @@ fn play(name: &str) -> Result<Score, String> {
         scenario.traffic.iter().map(|traffic| Pair::start(traffic, &joined, &stop)).collect();
     let pairs = match started {
         Ok(pairs) => pairs,
-        Err(error) if error.to_string().contains("set TCP_DELACK_MAX_US") => return Ok(skip(error.to_string())),
+        Err(error) if error.operation == "set" => return Ok(skip(error.to_string())),
         Err(error) => return Err(error.to_string()),
     };
     std::thread::sleep(WARM_UP);
     let began = Instant::now();
     let mut wrong = check_shapes(&scenario, &joined, &pairs)?;
-    let observed = Check::available().and_then(|()| Check.observe(joined.watched(scenario.seen), scenario.watch));
+    let observed = watch(&scenario, &joined);
     let played: Vec<Played<'_>> =
         scenario.traffic.iter().zip(pairs).map(|(traffic, pair)| pair.stop(traffic, &mut wrong)).collect();
     wrong.extend(scenario.latency.iter().filter_map(|latency| wrong_latency(latency, &played, began)));
     wrong.extend(wrong_losses(&scenario, &joined));
     let mut score = match observed {
         Ok(observed) => judge(name, &scenario, &played, &observed),
-        Err(reason) if reason.contains("no `check`") => skip(reason),
-        Err(reason) => return Err(reason),
+        Err(Unwatched::Unable(reason)) => skip(reason),
+        Err(Unwatched::Failed(reason)) => return Err(reason),
     };
     score.wrong.append(&mut wrong);
     Ok(score)
+}
+
+/// Why nothing was observed.
+enum Unwatched {
+    /// This build cannot.
+    Unable(String),
+    /// It went wrong.
+    Failed(String),
+}
+
+/// Watches; where this build cannot, lets the traffic run for as long, for the clients' clocks to judge it.
+fn watch(scenario: &Scenario, joined: &Joined) -> Result<Observed, Unwatched> {
+    if let Err(reason) = Check::available() {
+        std::thread::sleep(scenario.watch);
+        return Err(Unwatched::Unable(reason));
+    }
+    Check.observe(joined.watched(scenario.seen), scenario.watch).map_err(Unwatched::Failed)
 }
 
 /// Makes the link and the settings. The error is why the system cannot.
 fn prepare(scenario: &Scenario) -> Result<Joined, String> {
     let joined = Joined::new(&scenario.link, scenario.seen)?;
     for room in [&joined.client, &joined.server] {
-        let (settings, congestion) = (scenario.sysctl.clone(), scenario.congestion.clone());
-        room.run(move || {
-            sysctl("tcp_congestion_control", &congestion)?;
-            settings.iter().try_for_each(|(name, value)| sysctl(name, value))
-        })?;
+        let settings = scenario.sysctl.clone();
+        room.run(move || settings.iter().try_for_each(|(name, value)| sysctl(name, value)))?;
     }
     if let Some(attributes) = scenario.route.clone() {
         let change = format!(
@@ -118,6 +133,17 @@ fn prepare(scenario: &Scenario) -> Result<Joined, String> {
         joined.client.run(move || ip(&change))?;
     }
     Ok(joined)
+}
+
+/// Sets the congestion control of each socket: a namespace's own may only be one that the host allows everybody.
+fn choose_congestion(traffic: &mut Traffic, name: &str) {
+    let set = |options: &mut Options| options.congestion = Some(name.to_owned());
+    set(&mut traffic.client.options);
+    set(&mut traffic.server.options);
+    if let Some(upstream) = &mut traffic.server.upstream {
+        set(&mut upstream.client.options);
+        set(&mut upstream.server.options);
+    }
 }
 
 /// Traffic whose two ends may be in different rooms.
@@ -177,17 +203,20 @@ fn shown_ends(scenario: &Scenario, shown: &Shown, pairs: &[Pair]) -> Option<(Soc
 
 fn sample(room: &Room, ends: (SocketAddr, SocketAddr)) -> Result<Shape, String> {
     let shapes = room.run(move || shape::sample(&[ends], SHAPE_TIME)).map_err(|error| format!("SOCK_DIAG: {error}"))?;
-    shapes.first().copied().filter(|shape| shape.samples > 0).ok_or_else(|| format!("the socket {ends:?} is not there"))
+    shapes
+        .into_iter()
+        .next()
+        .filter(|shape| shape.samples > 0)
+        .ok_or_else(|| format!("the socket {ends:?} is not there"))
 }
 
 fn wrong_shape(shown: &Shown, shape: &Shape) -> Vec<String> {
-    let oldest = shape.oldest.as_secs_f64() * 1e3;
     [
         ("stalled", shown.stalled, shape.share(shape.stalled)),
         ("corked", shown.corked, shape.share(shape.corked)),
         ("unread", shown.unread, shape.share(shape.unread)),
         ("empty", shown.empty, shape.share(shape.empty)),
-        ("oldest_ms", shown.oldest_ms, oldest),
+        ("age_ms", shown.age_ms, shape.age_ms()),
         ("retransmitted", shown.retransmitted, f64::from(shape.retransmitted)),
     ]
     .into_iter()

@@ -18,7 +18,7 @@ const BUFFER: usize = 1 << 16;
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// What was seen of one socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     pub samples: u32,
     /// Samples with unsent data behind exactly one segment in flight: held by Nagle, or by a full window.
@@ -29,10 +29,8 @@ pub struct Shape {
     pub unread: u32,
     /// Samples with nothing queued at all.
     pub empty: u32,
-    /// The longest `last_data_sent` of the samples that count as stalled.
-    pub oldest: Duration,
-    /// The smallest and the largest `min_rtt` seen.
-    pub min_rtt: Option<Duration>,
+    /// `last_data_sent` of each sample that counts as stalled, ms.
+    pub ages: Vec<u32>,
     /// Segments retransmitted in all.
     pub retransmitted: u32,
 }
@@ -41,6 +39,13 @@ impl Shape {
     /// Part of the samples, from 0 to 1.
     pub fn share(&self, count: u32) -> f64 {
         f64::from(count) / f64::from(self.samples.max(1))
+    }
+
+    /// The age that 19 of 20 stalled samples stay within, ms: a busy machine may delay the last one.
+    pub fn age_ms(&self) -> f64 {
+        let mut sorted = self.ages.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() * 19 / 20).copied().map_or(0.0, f64::from)
     }
 
     fn add(&mut self, socket: &Socket) {
@@ -52,10 +57,8 @@ impl Shape {
         self.corked += u32::from(notsent > 0 && unacked == 0 && socket.timer == Timer::PROBE);
         if notsent > 0 && unacked == 1 && socket.timer == Timer::RETRANSMIT {
             self.stalled += 1;
-            let age = Duration::from_millis(info.last_data_sent().unwrap_or(0).into());
-            self.oldest = self.oldest.max(age);
+            self.ages.extend(info.last_data_sent());
         }
-        self.min_rtt = info.min_rtt().map(|micros| Duration::from_micros(micros.into())).or(self.min_rtt);
         self.retransmitted = info.total_retrans().unwrap_or(0);
     }
 }

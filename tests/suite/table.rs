@@ -35,6 +35,7 @@ fn accuracy() {
     }
     let wrong: usize = scores.values().flatten().map(|score| score.wrong.len()).sum();
     assert_eq!(wrong, 0, "see the table");
+    assert!(scores.values().flatten().any(|score| score.skipped.is_none()), "nothing was judged");
 }
 
 fn number(variable: &str, usual: usize) -> usize {
