@@ -9,7 +9,7 @@ use crate::diagnose::{Candidates, Finding, Interest, Severity, Subject, Tick, Ti
 use crate::model::{
     Connection, ConnectionId, Counters, Event, Host, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport, Table,
 };
-use crate::wire::{Cookie, Message, Socket, messages};
+use crate::wire::{Cookie, Message, Socket, TcpInfo, messages};
 
 mod probe;
 
@@ -334,7 +334,7 @@ impl Engine {
         let grown = entries.iter().flatten().any(|entry| entry.readings > 1);
         let moved = entries.iter().flatten().any(|entry| entry.moved);
         let busy = |entry: &crate::model::Entry| {
-            let known = entry.socket.info.as_ref().and_then(|info| info.busy_time()).is_some();
+            let known = entry.socket.info.as_ref().and_then(TcpInfo::busy_time).is_some();
             (entry.readings > 1 && known).then_some(entry.busy_us)
         };
         Subject {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::model::{Connection, ConnectionId, Entry, Moment, Side, Table};
+use crate::wire::TcpInfo;
 
 use super::cut::{Cut, SHORT_ATO_US};
 use super::rules::nagle_delayed_ack::ABOVE_ROUND_TRIP_US;
@@ -255,7 +256,7 @@ fn grew(s: &Entry, r: Option<&Entry>) -> (bool, bool) {
         // Before 4.10 there is no busy_time to tell.
         return (pure_acks > 0 && more_out_than_in, more_out_than_in);
     };
-    let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
+    let min_rtt = s.socket.info.as_ref().and_then(TcpInfo::min_rtt).filter(|us| *us != u32::MAX).unwrap_or(0);
     let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
     let waited = pure_acks > 0 && growth.data_segs_out > 0 && busy >= round_trips + ABOVE_ROUND_TRIP_US;
     (waited, more_out_than_in)

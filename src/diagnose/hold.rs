@@ -1,7 +1,7 @@
 //! A hold: the time during which one direction's data waited for one and the same thing.
 
 use crate::model::Moment;
-use crate::wire::Socket;
+use crate::wire::{Socket, TcpInfo};
 
 use super::cut::Cut;
 use super::rules::rtt_bound_nagle::ROUND_TRIP_SLACK_US;
@@ -81,12 +81,12 @@ impl Marks {
     fn of(cut: &Cut<'_>) -> Self {
         let s = cut.s_info();
         Self {
-            acked: s.and_then(|info| info.bytes_acked()),
-            s_retrans: s.and_then(|info| info.total_retrans()).unwrap_or(0),
+            acked: s.and_then(TcpInfo::bytes_acked),
+            s_retrans: s.and_then(TcpInfo::total_retrans).unwrap_or(0),
             s_pure_in: cut.s.pure_acks_in(),
-            s_data_in: s.and_then(|info| info.data_segs_in()),
+            s_data_in: s.and_then(TcpInfo::data_segs_in),
             r_pure_out: cut.r.and_then(Socket::pure_acks_out),
-            r_data_out: cut.r_info().and_then(|info| info.data_segs_out()),
+            r_data_out: cut.r_info().and_then(TcpInfo::data_segs_out),
         }
     }
 }
@@ -279,7 +279,7 @@ fn rise(first: Option<u32>, now: Option<u32>) -> u32 {
 fn age_us(cut: &Cut<'_>, cause: Cause) -> u64 {
     if cause == Cause::Cork {
         // The probe timer was armed for one RTO when the write was held (`tcp_check_probe_timer`).
-        let rto = cut.s_info().and_then(|info| info.rto()).map_or(0, u64::from);
+        let rto = cut.s_info().and_then(TcpInfo::rto).map_or(0, u64::from);
         return rto.saturating_sub(u64::from(cut.s.expires_ms) * 1000);
     }
     cut.s_age_us().unwrap_or(0)
@@ -288,9 +288,9 @@ fn age_us(cut: &Cut<'_>, cause: Cause) -> u64 {
 /// When the hold was let go: the earliest of the events that S and R report since the last look that met it.
 fn release_moment(at: Moment, cut: &Cut<'_>, last_seen: Moment) -> Moment {
     let ages = [
-        cut.s_info().and_then(|info| info.last_data_sent()),
-        cut.s_info().and_then(|info| info.last_ack_recv()),
-        cut.r_info().and_then(|info| info.last_data_recv()),
+        cut.s_info().and_then(TcpInfo::last_data_sent),
+        cut.s_info().and_then(TcpInfo::last_ack_recv),
+        cut.r_info().and_then(TcpInfo::last_data_recv),
     ];
     let moments = ages.into_iter().flatten().map(|ms| at.before(u64::from(ms) * 1000));
     moments.filter(|moment| *moment > last_seen).min().unwrap_or(at)

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::model::{Owner, Owners};
 
 /// Looks up who holds the sockets with these inodes. Answers for each of them.
+#[expect(clippy::implicit_hasher, reason = "called by this crate alone, always with its own kind of set")]
 pub fn look_up(inodes: &FxHashSet<u32>) -> Vec<(u32, Owners)> {
     let mut found: FxHashMap<u32, Vec<Owner>> = FxHashMap::default();
     let mut walk = Walk { inodes, found: &mut found, unreadable: false };

@@ -7,7 +7,7 @@ use netlink_packet_sock_diag as diag;
 
 use super::socket::{Family, Socket};
 
-/// Appends `socket` to `run` as one SOCK_DIAG reply. Decoding it gives an equal record.
+/// Appends `socket` to `run` as one `SOCK_DIAG` reply. Decoding it gives an equal record.
 pub fn encode_socket(run: &mut Vec<u8>, socket: &Socket) {
     let start = run.len();
     run.extend_from_slice(&[0; 16]);

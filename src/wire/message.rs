@@ -15,6 +15,10 @@ const TCPDIAG_GETSOCK: u16 = 18;
 
 /// What one netlink message says.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack for one step of a walk; a box would allocate per socket"
+)]
 pub enum Message<'a> {
     /// A socket, the bytes of its whole message, and what of its attributes could not be read.
     Socket {

@@ -1,4 +1,4 @@
-//! Requests to NETLINK_SOCK_DIAG.
+//! Requests to `NETLINK_SOCK_DIAG`.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -94,7 +94,7 @@ impl Timer {
     pub const RETRANSMIT: Self = Self(1);
     /// Keepalive (or the SYN-ACK timer).
     pub const KEEPALIVE: Self = Self(2);
-    /// TIME_WAIT.
+    /// `TIME_WAIT`.
     pub const TIME_WAIT: Self = Self(3);
     /// Zero-window probe; armed also for corked or paced data with nothing in flight.
     pub const PROBE: Self = Self(4);

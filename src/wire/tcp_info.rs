@@ -37,8 +37,7 @@ impl TcpInfo {
         let len = source.len().min(TCP_INFO_MAX);
         let mut bytes = [0; TCP_INFO_MAX];
         bytes[..len].copy_from_slice(&source[..len]);
-        // `len` is at most TCP_INFO_MAX, which fits.
-        Self { len: len as u16, bytes }
+        Self { len: known(len), bytes }
     }
 
     /// How many bytes of the structure are known, at most [`TCP_INFO_MAX`].
@@ -90,10 +89,7 @@ impl TcpInfo {
 
     /// Declares everything up to `len` bytes known (zero where nothing was set), for building records from text.
     pub fn extend_to(&mut self, len: usize) {
-        let len = len.min(TCP_INFO_MAX);
-        if len > self.len() {
-            self.len = len as u16;
-        }
+        self.len = self.len.max(known(len));
     }
 
     fn array_at<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
@@ -111,6 +107,12 @@ impl TcpInfo {
     fn u64_at(&self, at: usize) -> Option<u64> {
         self.array_at(at).map(u64::from_ne_bytes)
     }
+}
+
+/// A length as it is kept: never more than [`TCP_INFO_MAX`].
+#[expect(clippy::cast_possible_truncation, reason = "TCP_INFO_MAX fits 16 bits")]
+fn known(len: usize) -> u16 {
+    len.min(TCP_INFO_MAX) as u16
 }
 
 impl Default for TcpInfo {
@@ -183,7 +185,7 @@ tcp_info_fields! {
     rcv_space: u32 @ 96, U32, Bytes, "2.6.10", "Receive space that the window tuning aims at.";
     total_retrans: u32 @ 100, U32, Segments, "2.6.12", "Segments retransmitted over the connection's life.";
     pacing_rate: u64 @ 104, U64, BytesPerSecond, "3.15", "Rate at which the sender paces.";
-    max_pacing_rate: u64 @ 112, U64, BytesPerSecond, "3.15", "Ceiling of the pacing rate (SO_MAX_PACING_RATE); all ones when there is none.";
+    max_pacing_rate: u64 @ 112, U64, BytesPerSecond, "3.15", "Ceiling of the pacing rate (`SO_MAX_PACING_RATE`); all ones when there is none.";
     bytes_acked: u64 @ 120, U64, Bytes, "4.1", "Bytes of this end that were acknowledged; one more for the SYN at the end that opened, one more for an acknowledged FIN.";
     bytes_received: u64 @ 128, U64, Bytes, "4.1", "Bytes received in order; one more for a FIN.";
     segs_out: u32 @ 136, U32, Segments, "4.2", "Segments sent, pure ACKs among them.";
@@ -209,13 +211,13 @@ tcp_info_fields! {
     total_rto: u16 @ 240, U16, Count, "6.7", "Retransmission timeouts over the connection's life.";
     total_rto_recoveries: u16 @ 242, U16, Count, "6.7", "Recoveries from retransmission timeouts.";
     total_rto_time: u32 @ 244, U32, Millis, "6.7", "Time spent in such recoveries.";
-    received_ce: u32 @ 248, U32, Segments, "6.18", "Segments received with a congestion mark (AccECN).";
-    delivered_e1_bytes: u32 @ 252, U32, Bytes, "6.18", "Bytes delivered with ECT(1) (AccECN).";
-    delivered_e0_bytes: u32 @ 256, U32, Bytes, "6.18", "Bytes delivered with ECT(0) (AccECN).";
-    delivered_ce_bytes: u32 @ 260, U32, Bytes, "6.18", "Bytes delivered with a congestion mark (AccECN).";
-    received_e1_bytes: u32 @ 264, U32, Bytes, "6.18", "Bytes received with ECT(1) (AccECN).";
-    received_e0_bytes: u32 @ 268, U32, Bytes, "6.18", "Bytes received with ECT(0) (AccECN).";
-    received_ce_bytes: u32 @ 272, U32, Bytes, "6.18", "Bytes received with a congestion mark (AccECN).";
+    received_ce: u32 @ 248, U32, Segments, "6.18", "Segments received with a congestion mark (accurate ECN).";
+    delivered_e1_bytes: u32 @ 252, U32, Bytes, "6.18", "Bytes delivered with ECT(1) (accurate ECN).";
+    delivered_e0_bytes: u32 @ 256, U32, Bytes, "6.18", "Bytes delivered with ECT(0) (accurate ECN).";
+    delivered_ce_bytes: u32 @ 260, U32, Bytes, "6.18", "Bytes delivered with a congestion mark (accurate ECN).";
+    received_e1_bytes: u32 @ 264, U32, Bytes, "6.18", "Bytes received with ECT(1) (accurate ECN).";
+    received_e0_bytes: u32 @ 268, U32, Bytes, "6.18", "Bytes received with ECT(0) (accurate ECN).";
+    received_ce_bytes: u32 @ 272, U32, Bytes, "6.18", "Bytes received with a congestion mark (accurate ECN).";
 }
 
 /// Finds a field of [`FIELDS`] by its name.

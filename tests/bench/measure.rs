@@ -27,9 +27,11 @@ impl RawDump {
             loop {
                 let len = self.socket.recv(&mut &mut self.buffer[..], 0).unwrap();
                 // The message that ends a dump comes alone, or behind the last sockets.
-                let done = self.buffer[..len].windows(20).rev().take(64).any(|end| {
-                    end[..4] == 20u32.to_ne_bytes() && end[4..6] == NLMSG_DONE.to_ne_bytes()
-                });
+                let done = self.buffer[..len]
+                    .windows(20)
+                    .rev()
+                    .take(64)
+                    .any(|end| end[..4] == 20u32.to_ne_bytes() && end[4..6] == NLMSG_DONE.to_ne_bytes());
                 if done {
                     break;
                 }

@@ -4,6 +4,7 @@
 //! by side, without root, and on a host with any settings.
 #![allow(
     unreachable_pub,
+    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::unwrap_used,
     reason = "a test binary has no interface, and a helper that fails is a test that fails"

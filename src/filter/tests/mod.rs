@@ -1,4 +1,5 @@
 //! Tests of the language as a whole.
+#![allow(clippy::disallowed_methods)]
 
 mod against_kernel;
 mod errors;

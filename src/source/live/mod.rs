@@ -1,4 +1,4 @@
-//! The kernel of this host, through NETLINK_SOCK_DIAG.
+//! The kernel of this host, through `NETLINK_SOCK_DIAG`.
 
 mod channel;
 mod error;
@@ -186,7 +186,10 @@ impl Live {
     pub fn room(&self, interval: Duration, share: f64) -> usize {
         const LOOKUPS_EACH: f64 = 3.0;
         let budget_ns = interval.as_nanos() as f64 * share;
-        (budget_ns / (self.lookup_ns * LOOKUPS_EACH)).clamp(1.0, 4_096.0) as usize
+        let room = (budget_ns / (self.lookup_ns * LOOKUPS_EACH)).clamp(1.0, 4_096.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1..=4096 above")]
+        let room = room as usize;
+        room
     }
 }
 
