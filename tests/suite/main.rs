@@ -11,6 +11,7 @@
 )]
 
 mod judge;
+mod layering;
 mod link;
 mod links;
 mod netns;
