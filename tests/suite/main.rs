@@ -10,14 +10,21 @@
     reason = "a test binary has no interface, and a helper that fails is a test that fails"
 )]
 
+mod agreement;
+mod captures;
+mod decoder;
 mod judge;
+mod layering;
 mod link;
 mod links;
 mod netns;
 mod observe;
 mod relay;
+mod rules;
 mod scenario;
+mod scenario_vectors;
 mod scenarios;
 mod shape;
 mod sys;
 mod table;
+mod vectors;
