@@ -145,7 +145,7 @@ impl Engine {
         let mut found = Vec::new();
         for connection in self.table.connections() {
             let interest = crate::diagnose::interest_of(&self.table, connection, tick);
-            if interest != Interest::default() {
+            if interest.any() {
                 found.push((connection.id, interest));
             }
         }
@@ -219,7 +219,7 @@ impl Engine {
             (None, second) => (second?, None),
         };
         let target = ProbeTarget { first: first.cookie, second: second.map(|socket| socket.cookie) };
-        Some(Planned { target, first, second, both: second.is_some() && interest == Interest::BOTH })
+        Some(Planned { target, first, second, both: second.is_some() && interest.both() })
     }
 
     /// How many connections are looked at closely.

@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 
 use crate::model::{Connection, ConnectionId, Entry, Moment, Side, Table};
-use crate::wire::TcpInfo;
 
 use super::cut::{Cut, SHORT_ATO_US};
 use super::rules::nagle_delayed_ack::ABOVE_ROUND_TRIP_US;
@@ -13,25 +12,74 @@ use super::tick::Tick;
 /// How long a candidate is watched after it last gave a reason, µs: a stall once in ten seconds gives one every ten.
 const STAYS_US: u64 = 30_000_000;
 
+/// The same for one that merely moves data: until the next survey says so again, µs.
+const ACTIVE_STAYS_US: u64 = 3_000_000;
+
+/// Data this recent makes a connection active at the first survey, ms.
+const ACTIVE_MS: u32 = 1_000;
+
 /// How long a candidate is probed before the next one takes its place when there are too many, µs: some ten holds.
 const TURN_US: u64 = 500_000;
 
 /// The shortest interval between two probes of one connection whose `ato` is short, µs.
 const SHORTEST_INTERVAL_US: u64 = 2_000;
 
-/// In which directions a connection is interesting.
+/// How much a connection looks as if it stalls. Connections of one class take turns among themselves, so that hundreds that
+/// merely wait for answers cannot crowd out the one that stalls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// It moves data. Looked at only while there is room to spare.
+    #[default]
+    Active,
+    /// It waited longer than its round trips take, while pure ACKs came.
+    Possible,
+    /// It has a hold's shape, or grew as one does: more segments out than in.
+    Likely,
+}
+
+/// In which directions a connection is interesting, and how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Side A as the sender, then side B.
     pub sender: [bool; 2],
+    /// How much.
+    pub class: Class,
 }
 
 impl Interest {
-    /// Both directions.
-    pub const BOTH: Self = Self { sender: [true; 2] };
+    /// Both directions, first in line.
+    pub const BOTH: Self = Self { sender: [true; 2], class: Class::Likely };
 
-    fn any(self) -> bool {
+    /// Whether either direction is interesting.
+    pub fn any(self) -> bool {
         self.sender.contains(&true)
+    }
+
+    /// Whether both directions are.
+    pub fn both(self) -> bool {
+        self.sender == [true; 2]
+    }
+}
+
+/// Candidates that take turns among themselves.
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    order: Vec<ConnectionId>,
+    cursor: usize,
+}
+
+impl Ring {
+    /// Those whose turn it is, when `room` share one.
+    fn turn(&self, room: usize) -> impl Iterator<Item = ConnectionId> + '_ {
+        let n = self.order.len();
+        let start = if n > room { self.cursor.min(n.saturating_sub(1)) } else { 0 };
+        self.order[start..].iter().chain(&self.order[..start]).take(room).copied()
+    }
+
+    fn next_turn(&mut self, room: usize) {
+        if self.order.len() > room {
+            self.cursor = (self.cursor + room) % self.order.len();
+        }
     }
 }
 
@@ -48,9 +96,8 @@ struct Candidate {
 #[derive(Clone, Debug)]
 pub struct Candidates {
     all: FxHashMap<ConnectionId, Candidate>,
-    /// In the order in which they take their turns.
-    order: Vec<ConnectionId>,
-    cursor: usize,
+    /// By [`Class`].
+    rings: [Ring; 3],
     turn_began: Moment,
     interval_us: u64,
     jitter: u64,
@@ -62,8 +109,7 @@ impl Candidates {
         let interval_us = interval_us.max(1);
         Self {
             all: FxHashMap::default(),
-            order: Vec::new(),
-            cursor: 0,
+            rings: Default::default(),
             turn_began: Moment(0),
             interval_us,
             jitter: 0x9e37_79b9_7f4a_7c15,
@@ -75,14 +121,20 @@ impl Candidates {
         if !interest.any() {
             return;
         }
-        let interval_us = self.interval_us;
-        let candidate = self.all.entry(id).or_insert_with(|| {
-            self.order.push(id);
-            Candidate { interest, reason_at: at, due: at, interval_us, pinned: false }
-        });
+        let Some(candidate) = self.all.get_mut(&id) else {
+            let interval_us = self.interval_us;
+            self.all.insert(id, Candidate { interest, reason_at: at, due: at, interval_us, pinned: false });
+            self.rings[interest.class as usize].order.push(id);
+            return;
+        };
         candidate.reason_at = candidate.reason_at.max(at);
         for (old, new) in candidate.interest.sender.iter_mut().zip(interest.sender) {
             *old |= new;
+        }
+        if interest.class > candidate.interest.class {
+            let old = std::mem::replace(&mut candidate.interest.class, interest.class);
+            self.rings[old as usize].order.retain(|other| *other != id);
+            self.rings[interest.class as usize].order.push(id);
         }
     }
 
@@ -103,16 +155,21 @@ impl Candidates {
 
     /// Forgets a connection.
     pub fn remove(&mut self, id: ConnectionId) {
-        if self.all.remove(&id).is_some() {
-            self.order.retain(|other| *other != id);
+        if let Some(candidate) = self.all.remove(&id) {
+            self.rings[candidate.interest.class as usize].order.retain(|other| *other != id);
         }
     }
 
     /// Forgets what gave no reason for long.
     pub fn expire(&mut self, now: Moment) {
-        self.all.retain(|_, candidate| candidate.pinned || now.since(candidate.reason_at) <= STAYS_US);
+        let stays = |class: Class| if class == Class::Active { ACTIVE_STAYS_US } else { STAYS_US };
+        self.all.retain(|_, candidate| {
+            candidate.pinned || now.since(candidate.reason_at) <= stays(candidate.interest.class)
+        });
         let all = &self.all;
-        self.order.retain(|id| all.contains_key(id));
+        for ring in &mut self.rings {
+            ring.order.retain(|id| all.contains_key(id));
+        }
     }
 
     /// Looks more often at a connection whose holds are short: four times within one `ato`.
@@ -126,12 +183,12 @@ impl Candidates {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.all.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.all.is_empty()
     }
 
     /// When the next look is due, among the `room` candidates whose turn it is.
@@ -141,9 +198,11 @@ impl Candidates {
 
     /// The connections to look at now. At most `room` share a turn; when there are more candidates, turns go round.
     pub fn take_due(&mut self, now: Moment, room: usize) -> Vec<(ConnectionId, Interest)> {
-        if self.order.len() > room && now.since(self.turn_began) >= TURN_US {
+        if now.since(self.turn_began) >= TURN_US {
             self.turn_began = now;
-            self.cursor = (self.cursor + room) % self.order.len();
+            for (ring, room) in self.rooms(room).into_iter().enumerate() {
+                self.rings[ring].next_turn(room);
+            }
         }
         let jitter = self.next_jitter();
         let turn: Vec<_> = self.turn(room).collect();
@@ -160,9 +219,23 @@ impl Candidates {
     }
 
     fn turn(&self, room: usize) -> impl Iterator<Item = ConnectionId> + '_ {
-        let n = self.order.len();
-        let start = if n > room { self.cursor.min(n - 1) } else { 0 };
-        self.order[start..].iter().chain(&self.order[..start]).take(room).copied()
+        let rooms = self.rooms(room);
+        self.rings.iter().zip(rooms).rev().flat_map(|(ring, room)| ring.turn(room))
+    }
+
+    /// How the room is shared, by [`Class`]: a better class gets what it needs, up to three quarters of what is left while
+    /// others wait.
+    fn rooms(&self, room: usize) -> [usize; 3] {
+        let wanted = self.rings.each_ref().map(|ring| ring.order.len());
+        let mut rooms = [0; 3];
+        let mut left = room;
+        for class in (0..rooms.len()).rev() {
+            let waiting: usize = wanted[..class].iter().sum();
+            let fair = (left * 3).div_ceil(4).max(left.saturating_sub(waiting));
+            rooms[class] = wanted[class].min(fair);
+            left -= rooms[class];
+        }
+        rooms
     }
 
     /// 0 to 15, from a xorshift generator: nothing depends on its quality.
@@ -180,11 +253,14 @@ pub fn interest_of(table: &Table, connection: &Connection, tick: Tick) -> Intere
     for side in [Side::A, Side::B] {
         let s = table.end(connection, side);
         let r = table.end(connection, side.other());
-        interest.sender[side as usize] = match (s, r) {
-            (Some(s), r) => has_shape(s, r, connection, side, tick) || grew(s, r),
+        let class = match (s, r) {
+            (Some(s), r) if has_shape(s, r, connection, side, tick) => Some(Class::Likely),
+            (Some(s), r) => grew(s, r),
             (None, Some(r)) => receiver_grew(r),
-            (None, None) => false,
+            (None, None) => None,
         };
+        interest.sender[side as usize] = class.is_some();
+        interest.class = interest.class.max(class.unwrap_or_default());
     }
     interest
 }
@@ -194,22 +270,40 @@ fn has_shape(s: &Entry, r: Option<&Entry>, connection: &Connection, sender: Side
     shape(&Cut { s: &s.socket, r: r.map(|r| &r.socket), s_opened, quiet: None, tick }).is_some()
 }
 
-/// S was busy for longer than its segments' round trips, and R sent pure ACKs: at least one wait that might be a hold.
-fn grew(s: &Entry, r: Option<&Entry>) -> bool {
-    let Some(growth) = &s.growth else { return false };
+/// What the growth of S and R says of the direction in which S sends. S was busy for longer than its segments' round trips
+/// while R sent pure ACKs: at least one wait that might be a hold. That is likely where S sent more segments than it got, as a
+/// message in two parts makes.
+fn grew(s: &Entry, r: Option<&Entry>) -> Option<Class> {
+    let Some(growth) = &s.growth else { return is_active(s).then_some(Class::Active) };
+    if growth.data_segs_out == 0 {
+        return None;
+    }
     let pure_acks = r.and_then(|r| r.growth).map_or(growth.pure_acks_in, |growth| growth.pure_acks_out);
-    let Some(busy) = growth.busy_us else {
-        // Before 4.10: twice as many segments with data as came back, as a message in two parts has.
-        return pure_acks > 0 && growth.data_segs_out > growth.data_segs_in;
-    };
-    let min_rtt = s.socket.info.as_ref().and_then(TcpInfo::min_rtt).filter(|us| *us != u32::MAX).unwrap_or(0);
+    let more_out_than_in = growth.data_segs_out > growth.data_segs_in;
+    let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
     let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
-    pure_acks > 0 && growth.data_segs_out > 0 && busy >= round_trips + ABOVE_ROUND_TRIP_US
+    // Before 4.10 there is no busy_time to tell.
+    let waited = growth.busy_us.is_none_or(|busy| busy >= round_trips + ABOVE_ROUND_TRIP_US);
+    Some(match (waited && pure_acks > 0, more_out_than_in) {
+        (true, true) => Class::Likely,
+        (true, false) => Class::Possible,
+        (false, _) => Class::Active,
+    })
 }
 
-/// The sender is remote: R got more segments than it answered, and sent pure ACKs.
-fn receiver_grew(r: &Entry) -> bool {
-    r.growth.is_some_and(|growth| {
-        growth.pure_acks_out > 0 && growth.data_segs_out > 0 && growth.data_segs_in > growth.data_segs_out
-    })
+/// Whether data moved just before the first survey.
+fn is_active(entry: &Entry) -> bool {
+    let recent = |ms: Option<u32>| ms.is_some_and(|ms| ms < ACTIVE_MS);
+    let info = entry.socket.info.as_ref();
+    info.is_some_and(|info| recent(info.last_data_sent()) && recent(info.last_data_recv()))
+}
+
+/// The sender is remote. R got more segments than it answered, and sent pure ACKs.
+fn receiver_grew(r: &Entry) -> Option<Class> {
+    let Some(growth) = &r.growth else { return is_active(r).then_some(Class::Active) };
+    if growth.data_segs_in == 0 {
+        return None;
+    }
+    let pattern = growth.pure_acks_out > 0 && growth.data_segs_out > 0 && growth.data_segs_in > growth.data_segs_out;
+    Some(if pattern { Class::Likely } else { Class::Active })
 }

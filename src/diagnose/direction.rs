@@ -8,7 +8,7 @@ use super::cut::Cut;
 use super::hold::{Cause, Ending, OpenHold};
 use super::log::{EndedHold, HoldLog, Lengths};
 use super::receiver_side::ReceiverSide;
-use super::rules::held_unread::DRAINS_THAT_TELL;
+use super::rules::held_unread::{self, DRAINS_THAT_TELL};
 use super::rules::{Shape, cork_hold, receiver_window, shape};
 use super::tick::Tick;
 use super::verdict::{Level, Verdict};
@@ -257,15 +257,25 @@ impl Direction {
             }
         }
         let unread = [Ending::TimerUnread, Ending::TimerDrained];
-        let lost = self.held(Cause::Nagle, &[Ending::Loss]);
+        let lost = self.log.merged(Cause::Nagle, &[Ending::Loss]).total_us;
         if lost > 0 {
             limits.push((lost, Verdict::LossRecovery, level(self.is_paired())));
         }
-        let open_unread = self.open.as_ref().is_some_and(|hold| hold.unread > 0);
-        if self.log.merged(Cause::Nagle, &unread).count > 0 || self.log.glimpses.unread > 0 || open_unread {
+        if self.is_held_unread() {
             limits.push((self.held(Cause::Nagle, &unread), Verdict::HeldUnread, Level::Paired));
         }
         limits.into_iter().max_by_key(|limit| limit.0).map(|(_, verdict, level)| (verdict, level))
+    }
+
+    /// A receiver that was scheduled away once is not a slow reader.
+    fn is_held_unread(&self) -> bool {
+        let endings = [Ending::TimerUnread, Ending::TimerDrained];
+        let holds = self.log.merged(Cause::Nagle, &endings).count + self.log.glimpses.unread;
+        let lasts = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle && hold.unread > 0);
+        let unprobed = self.watched_us == 0 && lasts.is_some();
+        unprobed
+            || holds >= held_unread::HOLDS_THAT_TELL
+            || lasts.is_some_and(|hold| hold.age_us(hold.last_seen) >= cork_hold::LASTING_US)
     }
 
     fn seen(&self, cause: Cause) -> bool {

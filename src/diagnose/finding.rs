@@ -276,12 +276,15 @@ fn figures(direction: &Direction, verdict: Verdict, now: Moment) -> HoldFigures 
     }
 }
 
-/// The tests of a verdict, in the order in which a person follows them.
-fn tests(verdict: Verdict) -> Vec<&'static Test> {
+/// The tests of a verdict, in the order in which a person follows them. Where both ends are seen, R's own numbers take the
+/// place of what S's age alone suggests.
+fn tests(verdict: Verdict, both_ends: bool) -> Vec<&'static Test> {
     use rules::nagle_delayed_ack as nagle;
     let groups: &[&'static [Test]] = match verdict {
-        Verdict::NagleDelayedAck => &[nagle::SENDER, nagle::AGE, nagle::RECEIVER, nagle::READ, nagle::TIMER],
-        Verdict::ReleasedByReply | Verdict::RttBoundNagle => &[nagle::SENDER, nagle::AGE, nagle::RECEIVER],
+        Verdict::NagleDelayedAck if both_ends => &[nagle::SENDER, nagle::RECEIVER, nagle::READ, nagle::TIMER],
+        Verdict::ReleasedByReply if both_ends => &[nagle::SENDER, nagle::RECEIVER],
+        Verdict::NagleDelayedAck | Verdict::ReleasedByReply => &[nagle::SENDER, nagle::AGE],
+        Verdict::RttBoundNagle => &[nagle::SENDER],
         Verdict::HeldUnread => &[nagle::SENDER, nagle::RECEIVER, rules::held_unread::TESTS],
         Verdict::CorkHold => &[rules::cork_hold::TESTS],
         Verdict::Pacing => &[rules::pacing::TESTS],
@@ -294,7 +297,7 @@ fn tests(verdict: Verdict) -> Vec<&'static Test> {
 
 fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: Tick) -> Vec<Fact> {
     let cut = Cut { s: &exhibit.s, r: exhibit.r.as_ref(), s_opened, quiet: exhibit.quiet, tick };
-    tests(verdict).into_iter().map(|test| test.word(&cut)).collect()
+    tests(verdict, cut.r.is_some()).into_iter().map(|test| test.word(&cut)).collect()
 }
 
 /// Facts that no single look shows.

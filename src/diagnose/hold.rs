@@ -75,6 +75,9 @@ struct Marks {
     s_data_in: Option<u32>,
     r_pure_out: Option<u32>,
     r_data_out: Option<u32>,
+    r_received: Option<u64>,
+    /// Of what R received, what its program has read.
+    r_read: Option<u64>,
 }
 
 impl Marks {
@@ -87,6 +90,8 @@ impl Marks {
             s_data_in: s.and_then(TcpInfo::data_segs_in),
             r_pure_out: cut.r.and_then(Socket::pure_acks_out),
             r_data_out: cut.r_info().and_then(TcpInfo::data_segs_out),
+            r_received: cut.r_info().and_then(TcpInfo::bytes_received),
+            r_read: cut.r_info().and_then(|info| info.bytes_received()?.checked_sub(cut.r?.rqueue.into())),
         }
     }
 }
@@ -173,7 +178,7 @@ impl OpenHold {
         self.unread += u32::from(view.paired && view.unread);
         self.timer_seen += u32::from(view.timer_seen);
         let old = cut.r_age_us().is_some_and(|age| age + cut.tick.times(1) > cut.proof_age_us());
-        self.proof += u32::from(view.paired && view.aged && old);
+        self.proof += u32::from(view.paired && old);
     }
 
     /// How long it has lasted at `at`, µs.
@@ -233,10 +238,12 @@ impl OpenHold {
         if soonest > self.delay_us.1 {
             return Ending::Unexplained;
         }
-        match (self.unread == self.paired, cut.r.is_some_and(|r| r.rqueue > 0)) {
+        // What R had received during the hold was read with the rest, or is still unread.
+        let drained = now.r_read > self.first.r_received;
+        match (self.unread == self.paired, drained) {
             (false, _) => Ending::Timer,
-            (true, false) => Ending::TimerDrained,
-            (true, true) => Ending::TimerUnread,
+            (true, true) => Ending::TimerDrained,
+            (true, false) => Ending::TimerUnread,
         }
     }
 

@@ -19,7 +19,7 @@ mod track;
 mod verdict;
 
 pub use advice::{Advice, AdvisedSide, Runtime};
-pub use candidates::{Candidates, Interest, interest_of};
+pub use candidates::{Candidates, Class, Interest, interest_of};
 pub use cut::Cut;
 pub use direction::{Direction, Exhibit, Look};
 pub use fact::{Answer, Fact, Test};

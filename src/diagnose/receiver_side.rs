@@ -17,7 +17,9 @@ const CLOSE_LOOKS_US: u64 = 30_000;
 /// Follows one receiver.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverSide {
-    last: Option<Last>,
+    last: Option<Reading>,
+    /// When R sent a pure ACK for data that it had kept waiting, since when nothing moved.
+    acked: Option<Acked>,
     /// Rounds with the pattern, and how long R held its ACK in each.
     pub rounds: Lengths,
     /// Rounds in which R's data carried the ACK, or data came without a wait.
@@ -25,13 +27,22 @@ pub struct ReceiverSide {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct Acked {
+    at: Moment,
+    /// How old R's data was, µs.
+    age_us: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
     at: Moment,
     data_in: u32,
     data_out: u32,
     pure_out: u32,
     /// R's data age, µs.
     age_us: u64,
+    /// R's round-trip time, µs.
+    rtt_us: u64,
     /// Whether R has sent nothing since that data came, and its program has read it.
     waiting: bool,
 }
@@ -39,7 +50,7 @@ struct Last {
 impl ReceiverSide {
     /// Takes a look at R.
     pub fn look(&mut self, at: Moment, r: &Socket, tick: Tick) {
-        let Some(now) = reading(at, r) else { return };
+        let Some(now) = Reading::of(at, r) else { return };
         if let Some(last) = self.last.replace(now) {
             self.compare(&last, &now, tick);
         }
@@ -50,38 +61,49 @@ impl ReceiverSide {
         self.rounds.count >= ROUNDS_THAT_TELL && self.rounds.count > self.other
     }
 
-    fn compare(&mut self, last: &Last, now: &Last, tick: Tick) {
-        let more_data = now.data_in.wrapping_sub(last.data_in);
+    fn compare(&mut self, last: &Reading, now: &Reading, tick: Tick) {
         let gap = now.at.since(last.at);
-        if more_data == 0 || gap > CLOSE_LOOKS_US {
+        if gap > CLOSE_LOOKS_US {
+            self.acked = None;
             return;
         }
-        // R's ACK went out between the two looks: R's data was that old then, at least and at most.
-        let (soonest, latest) = (last.age_us, last.age_us + gap + tick.times(1));
+        // R's ACK went out between the two looks, when its data was as old as at the last look, or up to the gap older.
         let delay = u64::from(DELACK_MIN_US);
-        let timed = latest + tick.times(1) >= delay && soonest <= delay + tick.times(2);
-        let pure = now.pure_out.wrapping_sub(last.pure_out) > 0;
+        let latest = last.age_us + gap + tick.times(2);
+        let timed = last.waiting && latest >= delay && last.age_us <= delay + tick.times(2);
+        let acked = timed && now.pure_out != last.pure_out;
+        if now.data_in == last.data_in {
+            if acked {
+                self.acked = Some(Acked { at: now.at, age_us: last.age_us.max(delay) });
+            }
+            return;
+        }
+        let earlier = self.acked.take();
+        if last.age_us <= tick.times(2) {
+            return;
+        }
         // R answers once it has the rest: data in both directions in one round tells a request in two parts from a stream.
-        let answered = now.data_out != last.data_out;
-        if last.waiting && timed && pure && answered {
-            self.rounds.add(delay.max(soonest));
-        } else if last.age_us > tick.times(2) {
-            self.other += 1;
+        let at_once = |acked: Acked| now.at.since(acked.at) <= now.rtt_us + CLOSE_LOOKS_US;
+        match (acked, earlier.filter(|acked| at_once(*acked))) {
+            (true, _) if now.data_out != last.data_out => self.rounds.add(delay.max(last.age_us)),
+            (_, Some(acked)) => self.rounds.add(acked.age_us),
+            _ => self.other += 1,
         }
     }
 }
 
-fn reading(at: Moment, r: &Socket) -> Option<Last> {
-    let info = r.info.as_ref()?;
-    Some(Last {
-        at,
-        data_in: info.data_segs_in()?,
-        data_out: info.data_segs_out()?,
-        pure_out: r.pure_acks_out()?,
-        age_us: u64::from(info.last_data_recv()?) * 1000,
-        waiting: info.last_data_sent()? >= info.last_data_recv()?
-            && info.unacked()? == 0
-            && r.rqueue == 0
-            && r.wqueue == 0,
-    })
+impl Reading {
+    fn of(at: Moment, r: &Socket) -> Option<Self> {
+        let info = r.info.as_ref()?;
+        let answered = info.last_data_sent()? < info.last_data_recv()? || info.unacked()? != 0;
+        Some(Self {
+            at,
+            data_in: info.data_segs_in()?,
+            data_out: info.data_segs_out()?,
+            pure_out: r.pure_acks_out()?,
+            age_us: u64::from(info.last_data_recv()?) * 1000,
+            rtt_us: info.rtt().unwrap_or(0).into(),
+            waiting: !answered && r.rqueue == 0 && r.wqueue == 0,
+        })
+    }
 }

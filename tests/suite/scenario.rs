@@ -158,6 +158,9 @@ pub struct Shown {
     /// How long a segment is in flight before unsent data in 19 of 20 samples, smallest and largest, ms.
     #[serde(default)]
     pub age_ms: Option<(f64, f64)>,
+    /// The same of the longest, ms.
+    #[serde(default)]
+    pub oldest_ms: Option<(f64, f64)>,
     /// Segments retransmitted, smallest and largest.
     #[serde(default)]
     pub retransmitted: Option<(f64, f64)>,

@@ -217,6 +217,7 @@ fn wrong_shape(shown: &Shown, shape: &Shape) -> Vec<String> {
         ("unread", shown.unread, shape.share(shape.unread)),
         ("empty", shown.empty, shape.share(shape.empty)),
         ("age_ms", shown.age_ms, shape.age_ms()),
+        ("oldest_ms", shown.oldest_ms, shape.ages.iter().max().copied().map_or(0.0, f64::from)),
         ("retransmitted", shown.retransmitted, f64::from(shape.retransmitted)),
     ]
     .into_iter()

@@ -9,6 +9,9 @@ use super::super::fact::{Test, nothing};
 /// polls on its own schedule is met with everything read within one probe interval by chance at most every other time.
 pub const DRAINS_THAT_TELL: u32 = 8;
 
+/// Holds that tell a receiver that does not read from one that was scheduled away once.
+pub const HOLDS_THAT_TELL: u64 = 3;
+
 /// What tells it from the stall.
 pub static TESTS: &[Test] = &[Test {
     fact: "the receiving program has not read what arrived",

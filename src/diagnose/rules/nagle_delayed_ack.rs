@@ -90,16 +90,16 @@ pub static RECEIVER: &[Test] = &[
         },
     },
     Test {
-        fact: "the receiver has not answered",
+        fact: "the receiver has not answered, and has nothing to send",
         holds: |cut| {
             let info = cut.r_info()?;
-            let (sent, received) = (info.last_data_sent()?, info.last_data_recv()?);
-            Some(sent > received || (sent == received && info.unacked()? == 0))
+            Some(info.unacked()? == 0 && cut.r?.wqueue == 0 && info.last_data_sent()? >= info.last_data_recv()?)
         },
         sender: nothing,
         receiver: |cut| {
             let info = cut.r_info()?;
-            Some(format!("last sent {} ms ago, unacked {}", info.last_data_sent()?, info.unacked()?))
+            let (unacked, queued) = (info.unacked()?, cut.r?.wqueue);
+            Some(format!("last sent {} ms ago, unacked {unacked}, {queued} B queued", info.last_data_sent()?))
         },
     },
 ];
