@@ -157,19 +157,15 @@ fn an_acknowledgement_sent_at_once_is_a_round_trip() {
 }
 
 #[test]
-fn a_stall_behind_a_round_trip_is_found_too() {
-    // Over a long round trip the sender's wait is explained by it for as long as the receiver holds its acknowledgement, so
-    // that no single look has all of the proof.
-    for (delay_us, least) in [(1_000, Level::Proven), (10_000, Level::Proven), (40_000, Level::Paired)] {
+fn a_stall_behind_a_round_trip_is_proven_too() {
+    for delay_us in [1_000, 10_000, 40_000] {
         let mut sim = Sim::new(HZ_250);
         for end in [SENDER, RECEIVER] {
             sim.apply(Do::Set(end, "min_rtt", delay_us * 2));
             sim.apply(Do::Set(end, "rtt", delay_us * 2 + 20_000));
         }
         let direction = play(&mut sim, &Round { delay_us, ..STALL }.times(10, 5_000), CLOSELY);
-        let (verdict, level) = direction.verdict().expect("a verdict");
-        assert_eq!(verdict, Verdict::NagleDelayedAck, "{delay_us} µs one way");
-        assert!(level >= least, "{delay_us} µs one way: {level}");
+        assert_eq!(direction.verdict(), PROVEN, "{delay_us} µs one way");
     }
 }
 
@@ -242,7 +238,9 @@ fn corked(held_us: u64) -> Vec<(u64, Do)> {
 fn a_cork_that_is_forgotten_is_told_from_one_that_is_pulled() {
     let verdict = |held_us, prepare: &[Do]| {
         let mut sim = Sim::new(HZ_250);
-        prepare.iter().for_each(|what| sim.apply(*what));
+        for what in prepare {
+            sim.apply(*what);
+        }
         play(&mut sim, &corked(held_us), CLOSELY).verdict()
     };
     assert_eq!(verdict(204_000, &[]), Some((Verdict::CorkHold, Level::Proven)));
@@ -264,12 +262,22 @@ fn a_receiver_that_does_not_read_is_no_stall() {
 }
 
 #[test]
+fn a_receiver_that_was_scheduled_away_twice_is_no_slow_reader() {
+    let round = Round { held_us: 80_000, reads_first: false, reads: false, ..STALL };
+    let verdict = |n| {
+        let mut sim = Sim::new(HZ_250);
+        sim.apply(Do::Set(RECEIVER, "ato", 80_000));
+        play(&mut sim, &round.times(n, 500), CLOSELY).verdict().map(|(verdict, _)| verdict)
+    };
+    assert_eq!((verdict(2), verdict(3)), (None, Some(Verdict::HeldUnread)));
+}
+
+#[test]
 fn a_receiver_that_peeks_is_stalled_once_it_has_shown_it_often_enough() {
     let round = Round { reads_first: false, ..STALL };
-    // Its client thinks before the next request, so that a look meets the connection at rest.
-    let few = verdict_of(round, 5, 15_000, CLOSELY);
+    let few = verdict_of(round, 5, 500, CLOSELY);
     assert_eq!(few.map(|(verdict, _)| verdict), Some(Verdict::HeldUnread));
-    let many = verdict_of(round, 30, 15_000, CLOSELY);
+    let many = verdict_of(round, 30, 500, CLOSELY);
     assert_eq!(many.map(|(verdict, _)| verdict), Some(Verdict::NagleDelayedAck));
 }
 

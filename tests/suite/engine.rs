@@ -9,7 +9,9 @@ use super::vectors::{Change, R, S, end, receiver, sender};
 
 fn messages_of(sockets: &[Socket]) -> Vec<u8> {
     let mut run = Vec::new();
-    sockets.iter().for_each(|socket| encode_socket(&mut run, socket));
+    for socket in sockets {
+        encode_socket(&mut run, socket);
+    }
     run
 }
 
@@ -51,7 +53,7 @@ fn not_found() -> Vec<u8> {
 fn the_plan_asks_for_the_sender_first_and_by_cookie() {
     let (_, planned) = surveyed();
     assert_eq!((planned.target.first.0, planned.target.second.map(|cookie| cookie.0)), (S, Some(R)));
-    assert_eq!((planned.first.cookie.0, planned.both), (S, false));
+    assert_eq!((planned.first.cookie.0, planned.second.map(|socket| socket.cookie.0)), (S, Some(R)));
 }
 
 #[test]

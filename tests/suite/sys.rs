@@ -45,14 +45,15 @@ pub fn unshare_network() -> io::Result<()> {
 
 /// Makes `command` run in a sandbox in which `socket(AF_NETLINK, …)` fails with EPERM, as under many seccomp profiles.
 pub fn without_netlink(command: &mut Command) {
+    #[expect(clippy::cast_possible_truncation, reason = "the codes of classic BPF fit 16 bits")]
     const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
-        // The codes of classic BPF fit 16 bits.
         libc::sock_filter { code: code as u16, jt, jf, k }
     }
     const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     /// Offset of the first argument's low half in `struct seccomp_data`.
     const FIRST_ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
+    #[expect(clippy::cast_possible_truncation, reason = "the numbers of system calls fit 32 bits")]
     const PROGRAM: [libc::sock_filter; 6] = [
         step(LOAD, 0, 0, 0),
         step(IS, 0, 3, libc::SYS_socket as u32),
