@@ -290,7 +290,8 @@ fn grew(s: &Entry, r: Option<&Entry>) -> Option<Class> {
     }
     let pure_acks = r.and_then(|r| r.growth).map_or(growth.pure_acks_in, |growth| growth.pure_acks_out);
     let more_out_than_in = growth.data_segs_out > growth.data_segs_in;
-    let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
+    let min_rtt =
+        s.socket.info.as_ref().and_then(crate::wire::TcpInfo::min_rtt).filter(|us| *us != u32::MAX).unwrap_or(0);
     let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
     // Before 4.10 there is no busy_time to tell.
     let waited = growth.busy_us.is_none_or(|busy| busy >= round_trips + ABOVE_ROUND_TRIP_US);

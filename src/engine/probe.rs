@@ -74,8 +74,7 @@ fn is(socket: &Socket, wanted: Cookie) -> bool {
 }
 
 fn interest(first: Side, target: ProbeTarget) -> crate::diagnose::Interest {
-    let mut interest = crate::diagnose::Interest::default();
-    interest.class = crate::diagnose::Class::Likely;
+    let mut interest = crate::diagnose::Interest { class: crate::diagnose::Class::Likely, ..Default::default() };
     interest.sender[first as usize] = true;
     if target.second.is_none() {
         interest.sender[first.other() as usize] = true;

@@ -12,7 +12,11 @@
 
 mod agreement;
 mod captures;
+mod check;
 mod decoder;
+mod directions;
+mod engine;
+mod json_document;
 mod judge;
 mod layering;
 mod link;
@@ -25,6 +29,8 @@ mod scenario;
 mod scenario_vectors;
 mod scenarios;
 mod shape;
+mod sim;
+mod stall;
 mod sys;
 mod table;
 mod vectors;
