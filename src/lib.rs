@@ -8,4 +8,5 @@
 #![forbid(unsafe_code)]
 
 pub mod model;
+pub mod record;
 pub mod wire;

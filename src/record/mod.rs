@@ -1,0 +1,17 @@
+//! Recordings: events to bytes that outlive the process, and back; and what is made of them.
+//!
+//! The format is described in `docs/recording-format.md`.
+
+mod codec;
+mod create;
+mod delta;
+mod frame;
+pub(crate) mod input;
+mod reader;
+mod varint;
+mod writer;
+
+pub use create::{CreateError, create, default_name};
+pub use frame::{MAGIC, VERSION};
+pub use reader::{ReadError, Reader};
+pub use writer::Writer;
