@@ -9,4 +9,5 @@
 
 pub mod model;
 pub mod record;
+pub mod source;
 pub mod wire;

@@ -60,3 +60,13 @@ fn read_some(inner: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
 }
+
+impl<R: Read> Read for Input<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let held = self.peek(out.len().min(STEP))?;
+        let len = held.len();
+        out[..len].copy_from_slice(held);
+        self.consume(len);
+        Ok(len)
+    }
+}
