@@ -318,21 +318,28 @@ impl Info {
     }
 
     /// The info as the kernel would have sent it: as long as its neighbours show, with the values that ss leaves out.
-    pub(super) fn finish(&mut self, state: TcpState) -> Option<TcpInfo> {
+    /// `queues` are the backlog of a listening socket and its limit.
+    pub(super) fn finish(&mut self, state: TcpState, queues: (u32, u32)) -> Option<TcpInfo> {
         if !self.seen {
             return None;
         }
         let len = self.tcp.len().max(SIZES[0]);
         let len = SIZES.into_iter().find(|size| *size >= len).unwrap_or(240);
         self.tcp.extend_to(len);
-        if state != TcpState::LISTEN {
-            // ss leaves each of these out at one value: `rto` at 3 s, `reordering` at 3, a threshold that is not reached yet
+        self.set_unprinted("reordering", 3);
+        if state == TcpState::LISTEN {
+            // The kernel gives the backlog twice (`tcp_get_info`), and ss prints the queues only.
+            self.set_unprinted("unacked", queues.0.into());
+            self.set_unprinted("sacked", queues.1.into());
+        } else {
+            // ss leaves each of these out at one value, as `reordering` above: `rto` at 3 s, a threshold that is not reached yet
             // (TCP_INFINITE_SSTHRESH), a window of 2 before 4.x, and a ceiling of the pacing rate that there is not.
             self.set_unprinted("rto", 3_000_000);
-            self.set_unprinted("reordering", 3);
             self.set_unprinted("snd_ssthresh", 0x7fff_ffff);
             self.set_unprinted("snd_cwnd", 2);
             if len >= 120 {
+                // A rate that was never set has all bits set (`sk_pacing_rate`).
+                self.set_unprinted("pacing_rate", u64::MAX);
                 self.set_unprinted("max_pacing_rate", u64::MAX);
             }
         }
@@ -378,7 +385,7 @@ mod tests {
         let tokens: Vec<&str> = text.split_whitespace().collect();
         let (mut info, mut problems) = (Info::default(), Vec::new());
         info.take(&tokens, &mut |at| problems.push(at));
-        (info.finish(TcpState::ESTABLISHED), info, problems)
+        (info.finish(TcpState::ESTABLISHED, (0, 0)), info, problems)
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Record {
             uid: info.uid,
             // Owners are told apart by inode; where none was printed, one is made up for them.
             inode: info.inode.unwrap_or(if owned { (hash >> 32) as u32 | 1 << 31 } else { 0 }),
-            info: info.finish(row.state),
+            info: info.finish(row.state, (row.rqueue, row.wqueue)),
             congestion: info.congestion,
             skmem: info.skmem,
             shutdown: None,
