@@ -5,13 +5,16 @@
 mod codec;
 mod create;
 mod delta;
+pub mod export;
 mod frame;
 pub(crate) mod input;
 mod reader;
+mod redact;
 mod varint;
 mod writer;
 
 pub use create::{CreateError, create, default_name};
 pub use frame::{MAGIC, VERSION};
 pub use reader::{ReadError, Reader};
+pub use redact::{RedactOptions, Redactor};
 pub use writer::Writer;
