@@ -1,5 +1,7 @@
 //! Files that other programs wrote, against what those programs say of the same bytes.
 
+#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
+
 mod common;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Giving evidence away: exports, and pseudonyms.
 
+#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -105,10 +107,10 @@ fn redact(bytes: &[u8], options: RedactOptions) -> (Vec<Socket>, String) {
     ] {
         redactor.redact(&event, |event| match event {
             Event::Run(run) => out.extend(sockets(run)),
-            other => words.push_str(&format!("{other:?}")),
+            other => words += &format!("{other:?}"),
         });
     }
-    words.push_str(&format!("{:?}", redactor.replaced().collect::<Vec<_>>()));
+    words += &format!("{:?}", redactor.replaced().collect::<Vec<_>>());
     (out, words)
 }
 

@@ -1,6 +1,8 @@
 //! Readers against damage: fixtures with bytes changed, cut, doubled and moved. Seeded, so that a failure comes again.
 //! `STALLSCOPE_MUTATIONS` sets how many cases there are; a release build in CI runs a million.
 
+#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
+
 mod common;
 #[path = "common/series.rs"]
 mod series;
@@ -145,9 +147,11 @@ fn memory_stays_bounded_however_long_the_file() {
     let len = std::env::var("STALLSCOPE_LONG_TEXT").ok().and_then(|text| text.parse().ok()).unwrap_or(64 << 20);
     let text = std::fs::read(common::fixture("stall-linux-7.3.4.ss.txt")).expect("the fixture");
     for text in [text, b"x".to_vec(), b"ESTAB 0 0 ".to_vec(), b"cubic rto:1 (".to_vec()] {
-        let endless = Endless { text, at: 0, left: len };
+        let endless = Endless { text: text.repeat((64 << 10) / text.len()), at: 0, left: len };
         let Ok(mut source) = FileSource::from_reader("long", Box::new(endless)) else { continue };
+        let began = std::time::Instant::now();
         while let Ok(true) = source.next(&mut |_| {}) {}
+        println!("{:.1} MiB/s", len as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20));
     }
     let Some(peak) = peak() else {
         eprintln!("SKIPPED: no /proc/self/status here");

@@ -1,5 +1,7 @@
 //! Recordings: what goes in comes out, whatever happens to the file.
 
+#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
+
 mod common;
 #[path = "common/series.rs"]
 mod series;
@@ -39,7 +41,9 @@ fn play(sockets: usize, surveys: u64, sink: &mut dyn FnMut(&Event<'_>)) {
         let at = Moment(5_000_000 + second * 1_000_000);
         sink(&Event::SurveyBegin { at, wall_us: (second % 2 == 0).then_some(-5) });
         let runs = series.survey(1000);
-        runs.iter().for_each(|run| sink(&Event::Run(run)));
+        for run in &runs {
+            sink(&Event::Run(run));
+        }
         sink(&Event::Run(b"not netlink at all"));
         let report =
             SurveyReport { failures: vec!["refused".into()], overflows: second as u32, ..SurveyReport::default() };
@@ -268,7 +272,9 @@ fn a_large_host_costs_little() {
         let began = Instant::now();
         let at = Moment(second * 1_000_000);
         writer.write(&Event::SurveyBegin { at, wall_us: None }).expect("written");
-        runs.iter().for_each(|run| writer.write(&Event::Run(run)).expect("written"));
+        for run in &runs {
+            writer.write(&Event::Run(run)).expect("written");
+        }
         writer.write(&Event::SurveyEnd { at, report: &SurveyReport::default() }).expect("written");
         busy += began.elapsed().as_secs_f64();
     }

@@ -136,8 +136,8 @@ impl Encoder {
         }
         if target != self.state.cursor {
             flush_same(out, same);
-            let distance = target as i64 - self.state.cursor as i64;
-            put(out, zigzag(distance) << 2 | JUMP);
+            let distance = target.cast_signed().wrapping_sub(self.state.cursor.cast_signed());
+            put(out, zigzag(distance as i64) << 2 | JUMP);
             self.state.cursor = target;
         }
         if self.state.predict(&mut self.scratch).is_none() {
@@ -168,17 +168,14 @@ impl Encoder {
     pub(super) fn probe(&mut self, out: &mut Vec<u8>, target: ProbeTarget, answers: &[u8]) {
         for (nth, piece) in pieces(answers).enumerate() {
             let reference = self.state.probes.get(&asked(target, nth));
-            match reference.filter(|before| before.len() == piece.len()) {
-                Some(before) => {
-                    self.changes.clear();
-                    let count = put_changes(&mut self.changes, before, piece);
-                    put(out, count << 1 | 1);
-                    out.extend_from_slice(&self.changes);
-                }
-                None => {
-                    put(out, (piece.len() as u64) << 1);
-                    out.extend_from_slice(piece);
-                }
+            if let Some(before) = reference.filter(|before| before.len() == piece.len()) {
+                self.changes.clear();
+                let count = put_changes(&mut self.changes, before, piece);
+                put(out, count << 1 | 1);
+                out.extend_from_slice(&self.changes);
+            } else {
+                put(out, (piece.len() as u64) << 1);
+                out.extend_from_slice(piece);
             }
             self.state.keep_probe(piece);
         }

@@ -48,10 +48,11 @@ impl Store {
         if self.bytes.len() + message.len() > STORE_LIMIT {
             return None;
         }
+        let index = u32::try_from(self.ends.len()).ok()?;
+        let end = u32::try_from(self.bytes.len() + message.len()).ok()?;
         self.bytes.extend_from_slice(message);
-        // STORE_LIMIT fits a u32, and so does the count of messages in it.
-        self.ends.push(self.bytes.len() as u32);
-        Some(self.ends.len() as u32 - 1)
+        self.ends.push(end);
+        Some(index)
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&[u8]> {

@@ -44,6 +44,7 @@ const NOTES_MAX: usize = 100;
 
 /// Reads a recording, however it ends.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Each is one thing that is or is not so; no two make a state together.
 pub struct Reader<R> {
     input: Input<R>,
     decoder: Decoder,
@@ -152,17 +153,13 @@ impl<R: Read> Reader<R> {
         }
         let found = self.search()?;
         let to = self.input.offset();
-        match found {
-            Some(header) => {
-                self.lose(sink, &format!("bytes {from} to {to} are damaged"));
-                Ok(Some(header))
-            }
-            None => {
-                self.note(format!("the recording is cut off or damaged from byte {from} to its end at byte {to}"));
-                self.ended = true;
-                Ok(None)
-            }
+        if found.is_some() {
+            self.lose(sink, &format!("bytes {from} to {to} are damaged"));
+        } else {
+            self.note(format!("the recording is cut off or damaged from byte {from} to its end at byte {to}"));
+            self.ended = true;
         }
+        Ok(found)
     }
 
     fn search(&mut self) -> io::Result<Option<BlockHeader>> {
@@ -177,12 +174,9 @@ impl<R: Read> Reader<R> {
             let found = (0..starts)
                 .filter(|at| window[*at..].starts_with(&MARKER))
                 .find_map(|at| BlockHeader::parse(&window[at..]).map(|header| (at, header)));
-            match found {
-                Some((at, header)) => {
-                    self.input.consume(at);
-                    return Ok(Some(header));
-                }
-                None => self.input.consume(starts),
+            self.input.consume(found.map_or(starts, |(at, _)| at));
+            if let Some((_, header)) = found {
+                return Ok(Some(header));
             }
         }
     }
@@ -235,7 +229,7 @@ impl<R: Read> Reader<R> {
             RECAP => {}
             END => self.ended = true,
             other => {
-                self.note(format!("the block at byte {at} is of a kind ({other}) that this version does not know"))
+                self.note(format!("the block at byte {at} is of a kind ({other}) that this version does not know"));
             }
         }
     }

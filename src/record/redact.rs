@@ -149,7 +149,7 @@ impl Redactor {
                     let kept = piece.len().min(20);
                     out.extend_from_slice(&piece[..kept]);
                     if let Some(len) = out.get_mut(start..start + 4) {
-                        len.copy_from_slice(&(kept as u32).to_ne_bytes());
+                        len.copy_from_slice(&u32::try_from(kept).unwrap_or(0).to_ne_bytes());
                     }
                 }
                 _ => *self.replaced.entry("unreadable message").or_default() += 1,
@@ -256,7 +256,7 @@ fn documentation_v4(n: u32) -> Ipv4Addr {
     const BENCHMARK: u32 = 1 << 17;
     let nets = [[192, 0, 2], [198, 51, 100], [203, 0, 113]];
     match nets.get((n / HOSTS) as usize) {
-        Some([a, b, c]) => Ipv4Addr::new(*a, *b, *c, (n % HOSTS + 1) as u8),
+        Some([a, b, c]) => Ipv4Addr::new(*a, *b, *c, (n % HOSTS + 1).to_le_bytes()[0]),
         None if n - 3 * HOSTS < BENCHMARK => Ipv4Addr::from(u32::from(Ipv4Addr::new(198, 18, 0, 0)) + n - 3 * HOSTS),
         None => Ipv4Addr::from(u32::from(Ipv4Addr::new(240, 0, 0, 0)) | (n - 3 * HOSTS - BENCHMARK)),
     }

@@ -6,7 +6,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
         out.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.push((value & 0x7f) as u8);
 }
 
 /// Appends `bytes` behind their length.

@@ -129,15 +129,15 @@ impl<W: Write> Writer<W> {
 
     fn block(&mut self, kind: u8, payload: &[u8]) -> io::Result<()> {
         let packed = self.compressor.compress(payload)?;
-        let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a block of the recording is over its limit");
-        if payload.len() > PAYLOAD_MAX || packed.len() > PAYLOAD_MAX {
-            return Err(too_long(()));
-        }
+        let len = |bytes: &[u8]| {
+            let len = u32::try_from(bytes.len()).ok().filter(|len| *len as usize <= PAYLOAD_MAX);
+            len.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "an event is too long for the recording"))
+        };
         let header = BlockHeader {
             kind,
             flags: ZSTD,
-            stored: packed.len() as u32,
-            plain: payload.len() as u32,
+            stored: len(&packed)?,
+            plain: len(payload)?,
             checksum: crc32fast::hash(&packed),
         };
         self.block.clear();

@@ -59,8 +59,14 @@ pub(super) fn json_row(out: &mut String, survey: &Survey, socket: &Socket) {
 /// The header line.
 pub(super) fn csv_header() -> String {
     let mut line = COLUMNS.to_owned();
-    SkMem::NAMES.iter().for_each(|name| line.push_str(&format!(",skmem_{name}")));
-    FIELDS.iter().for_each(|field| line.push_str(&format!(",{}", field.name)));
+    for name in SkMem::NAMES {
+        line.push_str(",skmem_");
+        line.push_str(name);
+    }
+    for field in FIELDS {
+        line.push(',');
+        line.push_str(field.name);
+    }
     line.push('\n');
     line
 }

@@ -100,8 +100,8 @@ fn time(ms: u32, version: SsVersion) -> String {
 /// A time in µs, printed in ms with six digits.
 fn millis(us: u32) -> String {
     let value = f64::from(us) / 1000.0;
-    let whole = value.abs().log10().floor().max(-4.0) as i32;
-    let decimals = usize::try_from(5 - whole).unwrap_or(0);
+    // Digits before the point, from the µs: 1 000 µs have one.
+    let decimals = 8usize.saturating_sub(us.checked_ilog10().unwrap_or(0) as usize);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -25,7 +25,7 @@ const MULTI: u16 = 2;
 /// Packets per call.
 const BATCH: usize = 1024;
 
-/// Reads SOCK_DIAG replies out of a capture.
+/// Reads `SOCK_DIAG` replies out of a capture.
 pub(super) struct CaptureReader<R> {
     packets: Packets<R>,
     packet: Packet,
@@ -85,16 +85,14 @@ fn take_run(grouping: &mut Grouping, run: &[u8], when: When, sink: &mut dyn FnMu
         let Some(header) = raw.first_chunk::<16>() else { continue };
         let flags = u16::from_ne_bytes([header[6], header[7]]);
         match message {
-            // A request has the type of its reply; its payload is mostly shorter than a socket, so it is malformed as one.
-            Message::Malformed(_) | Message::Other { .. } => {}
-            Message::Socket { .. } if flags & (REQUEST | MULTI) == REQUEST => {}
-            Message::Socket { socket, .. } if flags & MULTI == 0 => {
+            Message::Done { .. } => grouping.take(raw, &message, when, sink),
+            Message::Socket { .. } if flags & MULTI != 0 => grouping.take(raw, &message, when, sink),
+            Message::Socket { socket, .. } if flags & REQUEST == 0 => {
                 let target = ProbeTarget { first: socket.cookie, second: None };
                 sink(Event::Probe { at: when.at, target, answers: raw });
             }
-            // An acknowledgement, or the answer to a look-up of a socket that is gone.
-            Message::Error { .. } => {}
-            Message::Socket { .. } | Message::Done { .. } => grouping.take(raw, &message, when, sink),
+            // Requests, which have the type of their reply; acknowledgements; answers to look-ups of sockets that are gone.
+            Message::Socket { .. } | Message::Error { .. } | Message::Malformed(_) | Message::Other { .. } => {}
         }
     }
 }

@@ -8,6 +8,7 @@ const RUN_TARGET: usize = 64 << 10;
 
 /// Puts the dumps of one instant into one survey.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Each is one thing that was seen or was not.
 pub(super) struct Grouping {
     open: bool,
     /// Families seen in the survey, and dumps ended in it.

@@ -36,6 +36,7 @@ pub enum Timing {
 
 /// What a source gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Each is one thing that the source gives or does not.
 pub struct Provenance {
     /// What the file was read as.
     pub kind: SourceKind,

@@ -9,6 +9,7 @@ use crate::wire::{Endpoint, Family};
 
 /// An address and port, and how much of it was printed as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Each is one thing that the text showed or did not.
 pub(super) struct Printed {
     pub(super) endpoint: Endpoint,
     pub(super) family: Family,
@@ -28,7 +29,7 @@ pub(super) fn printed(text: &str) -> Option<Printed> {
     let (host, port) = text.rsplit_once(':')?;
     let (port, port_numeric) = self::port(port)?;
     let (host, zone) = split_zone(host);
-    if zone.is_some_and(|zone| zone.is_empty()) {
+    if zone.is_some_and(str::is_empty) {
         return None;
     }
     let host = host.strip_prefix('[').map_or(Some(host), |inner| inner.strip_suffix(']'))?;
@@ -78,7 +79,7 @@ fn host(text: &str) -> Option<(IpAddr, bool)> {
     named.then(|| (stand_in(text), false))
 }
 
-/// A number for a name, the same for the same name: in the discard prefix 100::/64 (RFC 6666), where no host is.
+/// A number for a name, the same for the same name: in the discard prefix `100::/64` (RFC 6666), where no host is.
 fn stand_in(name: &str) -> IpAddr {
     let hash = hash(name.to_ascii_lowercase().as_bytes());
     IpAddr::V6(Ipv6Addr::from(0x0100_u128 << 112 | u128::from(hash)))

@@ -23,7 +23,7 @@ fn without_escapes(line: &str) -> String {
             '\x1b' => {
                 let csi = chars.clone().next() == Some('[');
                 if csi {
-                    chars.by_ref().find(|c| c.is_ascii_alphabetic());
+                    chars.by_ref().find(char::is_ascii_alphabetic);
                 }
             }
             '\r' | '\u{feff}' | '\u{200b}' => {}

@@ -158,7 +158,7 @@ pub(super) struct Info {
 pub(super) fn is_known(token: &str) -> bool {
     let mut probe = Info::default();
     match token.split_once(':') {
-        Some((key, value)) if value.is_empty() => is_key(key) || PASSED.contains(&key),
+        Some((key, "")) => is_key(key) || PASSED.contains(&key),
         Some(_) => matches!(probe.pair(token), Ok(true)),
         None => RATES.contains(&token) || probe.word(token),
     }

@@ -159,10 +159,9 @@ impl<R: Read> TextReader<R> {
         match &mut self.pending {
             Pending::Record(record) if record.takes_peer(tokens) => record.add_peer(number, line),
             Pending::Record(record) if known || record.may_be_torn(tokens) => record.add(number, line),
-            Pending::Record(_) => self.problems.add(number, "nothing that ss prints"),
             Pending::Skipped if known || tokens.len() == 1 => {}
             Pending::None if known => self.problems.add(number, "info without the row that it belongs to"),
-            Pending::None | Pending::Skipped => self.problems.add(number, "nothing that ss prints"),
+            _ => self.problems.add(number, "nothing that ss prints"),
         }
     }
 

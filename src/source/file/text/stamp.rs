@@ -50,7 +50,7 @@ fn written(text: &str) -> Option<(Stamp, &str)> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let weekday = WEEKDAYS.iter().find_map(|name| text.strip_prefix(name));
     let text = weekday.map_or(text, |rest| rest.trim_start_matches([',', ' ']));
-    let month = MONTHS.iter().position(|name| text.starts_with(name))? as u32 + 1;
+    let month = (1u32..).zip(MONTHS).find(|(_, name)| text.starts_with(name))?.0;
     let (day, rest) = digits(text.get(3..)?.trim_start(), 1, 2)?;
     let (mut time, mut rest) = clock(rest.trim_start())?;
     for (mark, shift) in [(" PM", 12), (" AM", 0)] {

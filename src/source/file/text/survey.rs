@@ -23,6 +23,7 @@ const STEP_US: u64 = 1_000_000;
 
 /// Collects sockets into surveys.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Each is one thing that held for all sockets so far.
 pub(super) struct Surveys {
     open: bool,
     seen: FxHashSet<Cookie>,

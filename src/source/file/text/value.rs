@@ -9,7 +9,7 @@ pub(super) fn count(text: &str) -> Option<u64> {
 pub(super) fn memory(text: &str) -> Option<u32> {
     match text.strip_prefix('-') {
         Some(negative) => u32::try_from(count(negative)?).ok().map(u32::wrapping_neg),
-        None => count(text).map(|value| value as u32),
+        None => count(text).map(|value| (value & 0xffff_ffff) as u32),
     }
 }
 
@@ -18,8 +18,13 @@ pub(super) fn decimal(text: &str, scale: f64) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'+' | b'-'));
     let value: f64 = if plain { text.parse().ok()? } else { return None };
     let scaled = (value * scale).round();
-    // Above 2^53 a double is not exact; no time in µs gets there.
-    (value.is_finite() && (0.0..=9.0e15).contains(&scaled)).then_some(scaled as u64)
+    // Above 2^53 a double is not exact; no time in µs and no rate gets there.
+    if !(0.0..=9.0e15).contains(&scaled) {
+        return None;
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // In range, as tested above.
+    let whole = scaled as u64;
+    Some(whole)
 }
 
 /// `101ms(91.0%)`: milliseconds, in µs.
