@@ -13,6 +13,7 @@ pub mod engine;
 pub mod filter;
 pub mod lab;
 pub mod model;
+pub mod record;
 pub mod report;
 pub mod source;
 pub mod watch;
