@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod live;
 mod output;
 
 use std::process::ExitCode;
@@ -55,6 +56,8 @@ pub fn run() -> Exit {
         }
     };
     match args.command {
-        Command::Check(args) => check::run(&args),
+        None => live::run(&args.live, false),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Demo(args)) => live::run(&args, true),
     }
 }
