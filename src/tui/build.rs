@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::diagnose::{Direction, HoldFigures, Severity, Verdict};
+use rustc_hash::FxHashSet;
+
+use crate::diagnose::{Direction, HoldFigures, Severity, Track, Verdict};
 use crate::engine::Engine;
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Host, Moment, Owners, Side};
@@ -25,6 +27,8 @@ pub struct Builder {
     rows: Arc<Vec<Row>>,
     /// Places in `rows` that have a finding.
     live: Vec<u32>,
+    /// Stalls that the filter hides: the header counts them too.
+    hidden: Vec<Row>,
     names: Arc<Names>,
     host: Arc<Host>,
     notes: Arc<Vec<String>>,
@@ -72,10 +76,10 @@ impl Builder {
     }
 
     /// The inodes of visible sockets whose holders nobody looked up yet. Forgets those of sockets that are gone.
-    pub fn unnamed(&mut self, engine: &Engine) -> rustc_hash::FxHashSet<u32> {
+    pub fn unnamed(&mut self, engine: &Engine) -> FxHashSet<u32> {
         let inodes = || engine.table().entries().map(|entry| entry.socket.inode).filter(|inode| *inode != 0);
         if self.names.len() > 2 * engine.table().socket_count() + 64 {
-            let present: rustc_hash::FxHashSet<u32> = inodes().collect();
+            let present: FxHashSet<u32> = inodes().collect();
             Arc::make_mut(&mut self.names).retain(|inode, _| present.contains(inode));
         }
         inodes().filter(|inode| !self.names.contains_key(inode)).collect()
@@ -115,6 +119,7 @@ impl Builder {
         }
         self.count_delayed_acks(engine);
         let shown = crate::report::matching(engine, &self.filter);
+        self.hidden = hidden_stalls(engine, &shown);
         let rows: Vec<Row> = shown.into_iter().filter_map(|id| row(engine, id)).collect();
         let places = (0u32..).zip(&rows).filter(|(_, row)| row.severity() > Severity::None);
         self.live = places.map(|(place, _)| place).take(LIVE_ROWS).collect();
@@ -123,6 +128,11 @@ impl Builder {
 
     /// Between surveys only rows with findings change: probes look at these.
     fn refresh(&mut self, engine: &Engine) {
+        for hidden in &mut self.hidden {
+            if let Some(new) = row(engine, hidden.id) {
+                *hidden = new;
+            }
+        }
         if self.live.is_empty() {
             return;
         }
@@ -150,7 +160,9 @@ impl Builder {
 
     fn head(&self, engine: &Engine, period: Duration) -> Head {
         let now = engine.now();
-        let stalls = self.rows.iter().filter(|row| row.severity() == Severity::Stall);
+        let stalls = self.rows.iter().chain(&self.hidden).filter(|row| row.severity() == Severity::Stall);
+        let hidden = self.hidden.iter().filter(|row| row.is_stalled(now)).count();
+        let watched_s = engine.watched_us() / 1_000_000;
         let held: u32 = stalls.clone().filter_map(|row| row.strip.as_ref()).map(|strip| lately(&strip[..])).sum();
         Head {
             host: Arc::clone(&self.host),
@@ -161,12 +173,24 @@ impl Builder {
             sockets: engine.table().socket_count(),
             connections: engine.table().connection_count(),
             stalled: stalls.filter(|row| row.is_stalled(now)).count(),
-            held_ms_per_s: f64::from(held) / HELD_OVER_S as f64,
+            hidden,
+            held_ms_per_s: f64::from(held) / watched_s.clamp(1, HELD_OVER_S as u64) as f64,
             delayed_acks_per_s: self.delayed_acks_per_s,
             probed: engine.candidate_count(),
             trouble: self.trouble.clone().or_else(|| partial(engine)),
         }
     }
+}
+
+/// The stalls that are not shown.
+fn hidden_stalls(engine: &Engine, shown: &[ConnectionId]) -> Vec<Row> {
+    if shown.len() == engine.connections().count() {
+        return Vec::new();
+    }
+    let shown: FxHashSet<_> = shown.iter().collect();
+    let hidden = engine.connections().filter(|id| !shown.contains(id));
+    let stalled = hidden.filter(|id| engine.track(*id).is_some_and(Track::is_stalled));
+    stalled.take(LIVE_ROWS).filter_map(|id| row(engine, id)).collect()
 }
 
 /// Milliseconds of the last whole seconds of a strip.
@@ -244,7 +268,7 @@ fn with_finding(row: Row, direction: &Direction, figures: &HoldFigures, verdict:
     Row {
         held: open.map(|hold| hold.bytes).or(last.map(|hold| hold.bytes)).or(row.held),
         unacked: shown.and_then(|info| info.unacked()).or(row.unacked),
-        age_us: open.map(|hold| hold.age_us(now)),
+        age_us: open.filter(|_| row.gone.is_none()).map(|hold| hold.age_us(now)),
         rate: figures.rate(),
         share: figures.share,
         last_held: last.map(|hold| hold.started.after(hold.length_us)),

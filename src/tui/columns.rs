@@ -87,7 +87,9 @@ impl Column {
         match self {
             Self::Verdict => 19,
             Self::Level => 9,
-            Self::Sender | Self::Receiver => 13,
+            Self::Sender => 13,
+            // Two more for the arrow.
+            Self::Receiver => 15,
             Self::Held | Self::MinRtt | Self::Age | Self::Rate => 7,
             Self::Unacked | Self::Share | Self::Ato => 5,
             Self::LastMinute => 11,
@@ -105,10 +107,7 @@ impl Column {
 
     /// Whether it is written at the right end of its cells.
     pub fn is_number(self) -> bool {
-        matches!(
-            self,
-            Self::Held | Self::Unacked | Self::Ato | Self::Age | Self::Rate | Self::Share | Self::MinRtt
-        )
+        matches!(self, Self::Held | Self::Unacked | Self::Ato | Self::Age | Self::Rate | Self::Share | Self::MinRtt)
     }
 }
 
@@ -150,7 +149,7 @@ pub fn layout(wanted: &[Column], width: usize) -> Vec<(Column, usize)> {
 fn widen(given: &mut [(Column, usize)], mut left: usize) {
     const NAMES_FIT: usize = 24;
     let steps: [(&[Column], usize); 3] = [
-        (&[Column::Sender, Column::Receiver], NAMES_FIT),
+        (&[Column::Receiver, Column::Sender], NAMES_FIT),
         (&[Column::LastMinute], usize::MAX),
         (&[Column::Sender, Column::Receiver], usize::MAX),
     ];
@@ -185,7 +184,8 @@ mod tests {
     #[test]
     fn eighty_cells_tell_what_who_and_how_much() {
         let shown: Vec<_> = layout(&Column::ALL, 80).into_iter().map(|(column, _)| column).collect();
-        for column in [Column::Verdict, Column::Level, Column::Sender, Column::Receiver, Column::Share, Column::LastMinute]
+        for column in
+            [Column::Verdict, Column::Level, Column::Sender, Column::Receiver, Column::Share, Column::LastMinute]
         {
             assert!(shown.contains(&column), "{column:?} of {shown:?}");
         }

@@ -26,12 +26,7 @@ pub(super) fn of(engine: &Engine, id: ConnectionId) -> Option<Detail> {
     })
 }
 
-fn shown(
-    ends: [Option<&crate::wire::Socket>; 2],
-    track: Option<&Track>,
-    engine: &Engine,
-    finding: Finding,
-) -> Shown {
+fn shown(ends: [Option<&crate::wire::Socket>; 2], track: Option<&Track>, engine: &Engine, finding: Finding) -> Shown {
     let side = side_of(ends, (finding.sender.ip, finding.sender.port));
     let direction = track.map(|track| &track.directions[side as usize]);
     let verdict = finding.verdict;
@@ -43,7 +38,8 @@ fn shown(
             unread: r.map(|socket| socket.rqueue),
             min_rtt_us: [s, r].into_iter().flatten().find_map(|socket| min_rtt(&socket)),
         },
-        open: direction.and_then(|direction| direction.open_of(verdict)).cloned(),
+        // A hold of a connection that is gone lasts no longer.
+        open: direction.filter(|_| finding.gone.is_none()).and_then(|direction| direction.open_of(verdict)).cloned(),
         recent: direction.map(|direction| direction.log.recent().copied().collect()).unwrap_or_default(),
         lengths: direction.map(|direction| direction.lengths(verdict).by_ms().to_vec()).unwrap_or_default(),
         strip: direction.map_or([0; crate::diagnose::STRIP_SECONDS], |direction| direction.log.strip(engine.now())),

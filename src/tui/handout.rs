@@ -33,10 +33,12 @@ pub(super) fn copy(text: &str, out: &mut impl Write) -> io::Result<String> {
 /// # Errors
 /// The file cannot be made; the message names it.
 pub(super) fn write(text: &str, detail: &Detail, folder: &Path) -> io::Result<String> {
-    let port = |side: usize| detail.directions.first().map_or(0, |shown| {
-        let ends = [&shown.finding.sender, &shown.finding.receiver];
-        ends[side].port
-    });
+    let port = |side: usize| {
+        detail.directions.first().map_or(0, |shown| {
+            let ends = [&shown.finding.sender, &shown.finding.receiver];
+            ends[side].port
+        })
+    };
     let verdict = detail.directions.first().map_or("finding", |shown| shown.finding.verdict.as_str());
     let stem = format!("stallscope-{verdict}-{}-{}", port(0), port(1));
     for n in 0..TRIES {

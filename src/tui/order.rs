@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use crate::diagnose::Severity;
+use crate::diagnose::{Severity, Verdict};
 
 use super::columns::Column;
 use super::view::{Name, Names, Row, RowEnd};
@@ -52,9 +52,10 @@ fn compare(a: &Row, b: &Row, names: &Names, column: Column) -> Ordering {
     }
 }
 
-/// Stalls first; healthy and idle connections are one group, so that no row moves when its program pauses.
-fn rank(row: &Row) -> Severity {
-    row.severity()
+/// Stalls first, of them those whose connection is still there, and of them those that two timers make. Healthy and idle
+/// connections are one group, so that no row moves when its program pauses.
+fn rank(row: &Row) -> (Severity, bool, bool) {
+    (row.severity(), row.gone.is_none(), row.verdict == Verdict::NagleDelayedAck)
 }
 
 fn minute(row: &Row) -> u32 {

@@ -30,8 +30,7 @@ pub enum Pane {
 
 impl Pane {
     /// Every pane, in the order of their digits.
-    pub const ALL: [Self; 6] =
-        [Self::Happening, Self::Evidence, Self::Holds, Self::Ends, Self::Fix, Self::Process];
+    pub const ALL: [Self; 6] = [Self::Happening, Self::Evidence, Self::Holds, Self::Ends, Self::Fix, Self::Process];
 
     /// Its title.
     pub fn title(self) -> &'static str {

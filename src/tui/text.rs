@@ -115,6 +115,7 @@ pub fn bytes(n: u64) -> String {
 /// A length of time given in ms, with three digits at most.
 pub fn millis(ms: f64) -> String {
     match ms {
+        0.0 => "0 ms".to_owned(),
         _ if ms < 0.0995 => format!("{:.0} µs", ms * 1e3),
         _ if ms < 9.95 => format!("{ms:.1} ms"),
         _ if ms < 999.5 => format!("{ms:.0} ms"),
@@ -122,6 +123,17 @@ pub fn millis(ms: f64) -> String {
         _ if ms < 99_500.0 => format!("{:.0} s", ms / 1e3),
         _ if ms < 5_970_000.0 => format!("{:.0} min", ms / 60e3),
         _ => format!("{:.0} h", ms / 3_600e3),
+    }
+}
+
+/// How long ago something was, given in µs, in whole units.
+pub fn ago(us: u64) -> String {
+    let seconds = us / 1_000_000;
+    match seconds {
+        0..100 => format!("{seconds}s"),
+        100..6_000 => format!("{}m", seconds / 60),
+        6_000..360_000 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
     }
 }
 
@@ -177,6 +189,7 @@ mod tests {
     fn numbers_keep_to_three_digits() {
         assert_eq!([0.05, 3.14, 44.2, 1_900.0, 75_000.0].map(millis), ["50 µs", "3.1 ms", "44 ms", "1.9 s", "75 s"]);
         assert_eq!([0.0, 0.0001, 0.034, 0.993, 0.9999].map(percent), ["0%", "0.1%", "3.4%", "99%", "100%"]);
+        assert_eq!([999_999, 99_000_000, 100_000_000, 7_200_000_000].map(ago), ["0s", "99s", "1m", "2h"]);
         assert_eq!([10, 65_536].map(bytes), ["10 B", "64 KiB"]);
     }
 }

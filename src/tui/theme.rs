@@ -168,7 +168,8 @@ pub struct Lines {
 
 static LINES: Lines =
     Lines { down: "│", wait: "┊", across: "─", right: "▶", left: "◀", tee_right: "├", tee_left: "┤" };
-static ASCII_LINES: Lines = Lines { down: "|", wait: ":", across: "-", right: ">", left: "<", tee_right: "+", tee_left: "+" };
+static ASCII_LINES: Lines =
+    Lines { down: "|", wait: ":", across: "-", right: ">", left: "<", tee_right: "+", tee_left: "+" };
 
 /// What the locale says, in the order in which the C library asks.
 fn is_utf8(var: &dyn Fn(&str) -> Option<String>) -> bool {

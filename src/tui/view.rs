@@ -47,6 +47,8 @@ pub struct Head {
     pub connections: usize,
     /// Connections stalled now.
     pub stalled: usize,
+    /// Of those, the ones that the filter hides.
+    pub hidden: usize,
     /// Milliseconds that stalls held data, over all connections, per second.
     pub held_ms_per_s: f64,
     /// Delayed ACKs that timers sent, per second; `None` until two readings are there.

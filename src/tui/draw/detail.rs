@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::{Block, Borders, Padding, Paragraph};
 
 use super::super::message::Drawn;
 use super::super::panes::{self, Content, words};
@@ -12,12 +12,16 @@ use super::super::state::{Pane, State};
 use super::super::text;
 use super::super::theme::Theme;
 use super::super::view::{Detail, Shown};
+use crate::diagnose::Severity;
 
 /// Cells that a pane needs to read well.
 const PANE_WIDTH: u16 = 58;
 
 /// Lines that a pane needs to read well when others stand below it.
 const PANE_HEIGHT: u16 = 24;
+
+/// Lines from which the head says what the holds cost.
+const ROOMY: u16 = 30;
 
 /// Borders in ASCII.
 const ASCII_BORDER: border::Set<'static> = border::Set {
@@ -38,7 +42,7 @@ pub(super) fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>, area: Rec
         super::lines(frame, area, vec![Line::default(), Line::from(text)], 0);
         return Drawn { page: 1, ..Drawn::default() };
     };
-    let head = head(state, detail, shown, theme, area.width.into());
+    let head = head(state, detail, shown, theme, (area.width.into(), area.height));
     let panes = on_screen(state.pane, area);
     let tabs = u16::from(panes.len() < Pane::ALL.len());
     let head_height = u16::try_from(head.len()).unwrap_or(4);
@@ -83,16 +87,19 @@ fn arrange(panes: &[Pane], area: Rect) -> Vec<(Pane, Rect)> {
     placed
 }
 
-fn head(state: &State, detail: &Detail, shown: &Shown, theme: Theme, width: usize) -> Vec<Line<'static>> {
+fn head(
+    state: &State,
+    detail: &Detail,
+    shown: &Shown,
+    theme: Theme,
+    (width, height): (usize, u16),
+) -> Vec<Line<'static>> {
     let finding = &shown.finding;
     let mut first = Line::from(" ");
-    first.spans.extend(words::verdict(finding, theme));
+    let over = super::table::selected_over(state);
+    first.spans.extend(words::verdict(finding, over.as_deref(), theme));
     let ends = format!("   {} {} {}", words::end(&finding.sender), theme.arrow(), words::end(&finding.receiver));
     first.push_span(Span::raw(ends));
-    if let Some(gone) = finding.gone {
-        let ago = text::millis(state.view.head.now.since(gone) as f64 / 1e3);
-        first.push_span(Span::styled(format!("   gone {ago} ago"), theme.strong()));
-    }
     let mut lines = vec![first];
     let mut summary = words::sentence(&finding.summary);
     if detail.directions.len() > 1 {
@@ -100,6 +107,9 @@ fn head(state: &State, detail: &Detail, shown: &Shown, theme: Theme, width: usiz
     }
     let wrapped = text::wrap(&summary, width.saturating_sub(2));
     lines.extend(wrapped.into_iter().take(3).map(|line| Line::from(format!(" {line}"))));
+    if height >= ROOMY && finding.severity() > Severity::None {
+        lines.push(Line::from(format!(" {}", words::cost(&finding.hold))));
+    }
     lines
 }
 
@@ -129,16 +139,18 @@ fn draw_pane(
     let focused = pane == state.pane;
     let block = block(pane, focused, theme);
     let inner = block.inner(area);
-    frame.render_widget(block, area);
     drawn.panes.push((pane, area));
     if inner.width == 0 || inner.height == 0 {
-        return;
+        return frame.render_widget(block, area);
     }
     let scrolled = state.scrolled[pane as usize];
     let room = (usize::from(inner.width), usize::from(inner.height));
-    let context = panes::Context { head: &state.view.head, detail, shown, theme, width: room.0 };
+    let context = panes::Context { head: &state.view.head, detail, shown, theme, width: room.0, height: room.1 };
     let content = panes::content(pane, &context, scrolled);
-    let furthest = place(content, scrolled, inner, frame);
+    let (furthest, below) = place(content, scrolled, inner, frame);
+    let block =
+        if below > 0 { block.title_bottom(Line::from(format!(" {below} more below ")).right_aligned()) } else { block };
+    frame.render_widget(block, area);
     if focused {
         drawn.page = room.1.max(1);
         drawn.furthest = furthest;
@@ -148,29 +160,28 @@ fn draw_pane(
 fn block(pane: Pane, focused: bool, theme: Theme) -> Block<'static> {
     let style = if focused { theme.key() } else { theme.faint() };
     let title = format!(" {} {} ", pane as usize + 1, pane.title());
-    let block = Block::new().borders(Borders::ALL).border_style(style);
+    let block = Block::new().borders(Borders::ALL).border_style(style).padding(Padding::horizontal(1));
     let block = if theme.is_ascii() { block.border_set(ASCII_BORDER) } else { block };
     block.title(Span::styled(title, if focused { theme.selected() } else { theme.strong() }))
 }
 
-/// Puts a pane's text into its area; answers how far it can be scrolled.
-fn place(content: Content, scrolled: usize, area: Rect, frame: &mut Frame<'_>) -> usize {
+/// Puts a pane's text into its area; answers how far it can be scrolled, and how many lines are out of sight below.
+fn place(content: Content, scrolled: usize, area: Rect, frame: &mut Frame<'_>) -> (usize, usize) {
     let foot_height = u16::try_from(content.foot.len()).unwrap_or(0).min(area.height / 2);
     let [body, foot] = Layout::vertical([Constraint::Min(1), Constraint::Length(foot_height)]).areas(area);
     super::lines(frame, foot, content.foot, 0);
     let height = usize::from(body.height);
     let hidden = content.lines.len().saturating_sub(height);
-    match content.cursor {
+    let (furthest, skip) = match content.cursor {
         Some(entries) => {
             let at = scrolled.min(entries.saturating_sub(1));
-            // One line above and below the entry stays visible.
-            let skip = (at + content.above + 2).saturating_sub(height).min(hidden);
-            super::lines(frame, body, content.lines, skip);
-            entries.saturating_sub(1)
+            // One line below the entry stays visible.
+            let skip = (at + content.above + 2).saturating_sub(height);
+            (entries.saturating_sub(1), skip)
         }
-        None => {
-            super::lines(frame, body, content.lines, scrolled.min(hidden));
-            hidden
-        }
-    }
+        None => (hidden, scrolled),
+    };
+    let skip = skip.min(hidden);
+    super::lines(frame, body, content.lines, skip);
+    (furthest, hidden - skip)
 }

@@ -32,7 +32,9 @@ fn draw_prompt(prompt: &Prompt, theme: Theme, frame: &mut Frame<'_>, area: Rect)
     let line = Line::from(vec![Span::styled(LABEL, theme.key()), Span::raw(shown)]);
     let below = match &prompt.error {
         Some((_, message)) => error_line(message, LABEL.len() + before - slide, theme, area.width.into()),
-        None => Line::styled(" Enter use   Esc leave   Up/Down history   e.g. comm = ruby and share > 0.1", theme.faint()),
+        None => {
+            Line::styled(" Enter use   Esc leave   Up/Down history   e.g. comm = ruby and share > 0.1", theme.faint())
+        }
     };
     frame.render_widget(Paragraph::new(vec![line, below]), area);
     let column = u16::try_from(LABEL.len() + before - slide).unwrap_or(u16::MAX);
@@ -100,25 +102,25 @@ fn hints(state: &State, theme: Theme, width: usize) -> Line<'static> {
             ("Esc", "back"),
             ("Tab 1-6", "panes"),
             ("j k", "scroll"),
-            ("d", "other direction"),
             ("y", "copy"),
             ("w", "write"),
             ("?", "help"),
+            ("q", "quit"),
         ],
     };
     let mut line = Line::from(" ");
+    let filter = &state.latest.filter;
+    if !filter.is_empty() {
+        let shown = format!("filter: {}", text::clean(filter));
+        let shown = text::clip(&shown, width / 2, theme.more()).into_owned();
+        line.spans.extend([Span::styled(shown, theme.strong()), Span::raw("   ")]);
+    }
     for (key, what) in keys {
         let next = [Span::styled(*key, theme.key()), Span::raw(format!(" {what}   "))];
         if line.width() + next.iter().map(Span::width).sum::<usize>() > width + 3 {
             break;
         }
         line.spans.extend(next);
-    }
-    let filter = &state.latest.filter;
-    if !filter.is_empty() {
-        let room = width.saturating_sub(line.width());
-        let shown = format!("filter: {}", text::clean(filter));
-        line.push_span(Span::styled(text::clip(&shown, room, theme.more()).into_owned(), theme.strong()));
     }
     line
 }

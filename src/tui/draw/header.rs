@@ -59,6 +59,9 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
     if state.frozen.is_some() {
         pieces.push(Span::styled("FROZEN", theme.selected()));
     }
+    if head.hidden > 0 {
+        pieces.push(Span::styled(format!("{} hidden by the filter", head.hidden), theme.strong()));
+    }
     if head.held_ms_per_s >= 1.0 {
         pieces.push(Span::styled(format!("{}/s held", text::millis(head.held_ms_per_s)), theme.strong()));
     }

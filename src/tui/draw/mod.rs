@@ -8,6 +8,7 @@ mod summary;
 mod table;
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -39,7 +40,24 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) -> Drawn {
         (None, Screen::Detail) => detail::draw(state, theme, frame, body),
     };
     footer::draw(state, theme, frame, bottom);
+    if theme.is_ascii() {
+        to_ascii(frame.buffer_mut());
+    }
     drawn
+}
+
+/// What is left beyond ASCII: names, units, punctuation.
+fn to_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let plain = match cell.symbol() {
+            symbol if symbol.is_ascii() => continue,
+            "µ" => "u",
+            "…" => "~",
+            "—" | "–" => "-",
+            _ => "?",
+        };
+        cell.set_symbol(plain);
+    }
 }
 
 /// Renders lines from `skip` on into an area.

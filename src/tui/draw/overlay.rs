@@ -31,7 +31,8 @@ pub(super) fn draw(overlay: Overlay, state: &State, theme: Theme, frame: &mut Fr
 }
 
 fn columns(state: &State, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled(" Columns. Those that fit are shown; what comes last gives way first.", theme.strong())];
+    let mut lines =
+        vec![Line::styled(" Columns. Those that fit are shown; what comes last gives way first.", theme.strong())];
     for (place, column) in Column::ALL.into_iter().enumerate() {
         let tick = if state.columns.contains(&column) { "[x]" } else { "[ ]" };
         let text = format!(" {tick} {:<12} {}", column.title(), column.about());
@@ -64,7 +65,8 @@ fn help(theme: Theme, width: usize) -> Vec<Line<'static>> {
             Span::raw(binding.help),
         ]));
     }
-    lines.push(Line::from("  Mouse: click a row, click it again to drill down; click a column's title to sort; wheel."));
+    lines
+        .push(Line::from("  Mouse: click a row, click it again to drill down; click a column's title to sort; wheel."));
     signs(theme, &mut lines);
     fields(theme, width, &mut lines);
     lines
@@ -106,7 +108,10 @@ fn signs(theme: Theme, lines: &mut Vec<Line<'static>>) {
 
 fn fields(theme: Theme, width: usize, lines: &mut Vec<Line<'static>>) {
     lines.push(Line::default());
-    lines.push(Line::styled(" Filter: joined by and, or, not and brackets, as in: share > 0.1 and not comm = ruby", theme.strong()));
+    lines.push(Line::styled(
+        " Filter: joined by and, or, not and brackets, as in: share > 0.1 and not comm = ruby",
+        theme.strong(),
+    ));
     for entry in filter::help() {
         let text = format!("  {:<18} {}", entry.name, entry.about);
         lines.push(Line::from(text::clip(&text, width, theme.more()).into_owned()));

@@ -26,14 +26,15 @@ pub(super) fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>, area: Rec
     let width = usize::from(area.width);
     let mut lines = Vec::new();
     match state.shown() {
-        Some(shown) => tell(shown, theme, width, &mut lines),
+        Some(shown) => tell(state, shown, theme, width, &mut lines),
         None => lines.push(rule(Vec::new(), theme, width)),
     }
     super::lines(frame, area, lines, 0);
 }
 
-fn tell(shown: &Shown, theme: Theme, width: usize, lines: &mut Vec<Line<'static>>) {
-    lines.push(rule(words::verdict(&shown.finding, theme), theme, width));
+fn tell(state: &State, shown: &Shown, theme: Theme, width: usize, lines: &mut Vec<Line<'static>>) {
+    let over = super::table::selected_over(state);
+    lines.push(rule(words::verdict(&shown.finding, over.as_deref(), theme), theme, width));
     let indented = |text: &str| text::wrap(text, width.saturating_sub(2));
     let summary = indented(&words::sentence(&shown.finding.summary));
     lines.extend(summary.into_iter().take(2).map(|line| Line::from(format!(" {line}"))));

@@ -14,6 +14,7 @@ use super::super::theme::Theme;
 use super::super::view::{Row, RowEnd};
 use super::summary;
 use crate::diagnose::Severity;
+use crate::model::Moment;
 
 pub(super) fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>, area: Rect) -> Drawn {
     let below = summary::height(state, area);
@@ -42,18 +43,15 @@ fn draw_head(
     let mut x = area.x;
     for (column, cells) in columns {
         let sorted = state.sort.column == *column;
-        let title = if sorted { format!("{}{}", column.title(), sort_mark(state, theme)) } else { column.title().to_owned() };
+        let title =
+            if sorted { format!("{}{}", column.title(), sort_mark(state, theme)) } else { column.title().to_owned() };
         let indent = match column {
             Column::Verdict => "  ",
             Column::Receiver => "  ",
             _ => "",
         };
         let title = format!("{indent}{title}");
-        let text = if column.is_number() {
-            text::fit_right(&title, *cells, "")
-        } else {
-            text::fit(&title, *cells, "")
-        };
+        let text = if column.is_number() { text::fit_right(&title, *cells, "") } else { text::fit(&title, *cells, "") };
         spans.push(Span::styled(text, theme.strong()));
         spans.push(Span::raw(" "));
         let wide = u16::try_from(*cells).unwrap_or(u16::MAX);
@@ -124,21 +122,17 @@ fn row_line(row: &Row, state: &State, theme: Theme, columns: &[(Column, usize)])
 }
 
 fn cell(row: &Row, column: Column, cells: usize, state: &State, theme: Theme) -> (String, Style) {
-    let over = row.ended(state.view.head.now);
-    let style = if over.is_some() { Style::new() } else { theme.severity(row.severity()) };
+    let ended = row.ended(state.view.head.now);
+    let style = if ended.is_some() { Style::new() } else { theme.severity(row.severity()) };
     let plain = |text: Option<String>| (text.unwrap_or_else(|| "-".to_owned()), Style::new());
     let shows = row.severity() > Severity::None;
     match column {
         Column::Verdict => {
-            let sign = if over.is_some() { theme.sign(Severity::Note) } else { theme.sign(row.severity()) };
+            let sign = if ended.is_some() { theme.sign(Severity::Note) } else { theme.sign(row.severity()) };
             (format!("{sign} {}", row.verdict), if shows { style } else { theme.faint() })
         }
-        Column::Level => match over {
-            Some(when) => {
-                let ago = text::millis(state.view.head.now.since(when) as f64 / 1e3);
-                let what = if row.gone.is_some() { "gone" } else { "over" };
-                (format!("{what} {ago}"), Style::new())
-            }
+        Column::Level => match ended {
+            Some(when) => (over(row, when, state.view.head.now), Style::new()),
             None => (row.level.map_or_else(String::new, |level| level.to_string()), style),
         },
         Column::Sender => (end(&row.sender, state, cells, theme), Style::new()),
@@ -155,6 +149,19 @@ fn cell(row: &Row, column: Column, cells: usize, state: &State, theme: Theme) ->
         Column::MinRtt => plain(row.min_rtt_us.map(|us| text::millis(f64::from(us) / 1e3))),
         Column::LastMinute => (strip(row, cells, theme), style),
     }
+}
+
+/// That a finding is over, and since when.
+fn over(row: &Row, when: Moment, now: Moment) -> String {
+    let what = if row.gone.is_some() { "gone" } else { "over" };
+    format!("{what} {}", text::ago(now.since(when)))
+}
+
+/// The same of the selected connection.
+pub(super) fn selected_over(state: &State) -> Option<String> {
+    let row = state.row(state.place()?)?;
+    let now = state.view.head.now;
+    row.ended(now).map(|when| over(row, when, now))
 }
 
 /// Process and address of an end; the port stays whole when cells are few, the name is cut.

@@ -19,7 +19,10 @@ pub(super) fn content(context: &Context<'_>, at: usize) -> Content {
     let at = at.min(entries.len().saturating_sub(1));
     let name_cells = context.width.saturating_sub(2 * VALUE + 4).clamp(NAME, 28);
     let theme = context.theme;
-    let mut lines = vec![Line::styled(row("", "field", Some("sender"), Some("receiver"), name_cells, theme.more()), theme.strong())];
+    let mut lines = vec![Line::styled(
+        row("", "field", Some("sender"), Some("receiver"), name_cells, theme.more()),
+        theme.strong(),
+    )];
     for (place, entry) in entries.iter().enumerate() {
         lines.push(line(entry, place == at, name_cells, context));
     }

@@ -1,5 +1,6 @@
 //! *Evidence*: the facts with both ends' numbers, what else could explain them, and what would tell more.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::text;
@@ -32,21 +33,28 @@ pub(super) fn lines(context: &Context<'_>) -> Vec<Line<'static>> {
 }
 
 fn add_fact(fact: &Fact, context: &Context<'_>, lines: &mut Vec<Line<'static>>) {
-    let (sign, style) = context.theme.answer(fact.answer);
-    let wrapped = text::wrap(&fact.fact, context.width.saturating_sub(2));
-    let strong = if fact.answer == Answer::No { style } else { ratatui::style::Style::new() };
-    for (place, line) in wrapped.into_iter().enumerate() {
-        let lead = if place == 0 { Span::styled(format!("{sign} "), style) } else { Span::raw("  ") };
-        lines.push(Line::from(vec![lead, Span::styled(line, strong)]));
-    }
+    let theme = context.theme;
+    let (sign, style) = theme.answer(fact.answer);
     let mut numbers = Vec::new();
     numbers.extend(fact.sender.as_ref().map(|text| format!("S: {text}")));
     numbers.extend(fact.receiver.as_ref().map(|text| format!("R: {text}")));
-    let both = numbers.join("   ");
-    let room = context.width.saturating_sub(4);
-    let split = if text::cells(&both) <= room { vec![both] } else { numbers };
-    for line in split.iter().flat_map(|line| text::wrap(line, room)).filter(|line| !line.is_empty()) {
-        lines.push(Line::from(vec![Span::raw("    "), Span::styled(line, context.theme.strong())]));
+    let both = numbers.join("  ");
+    let words = if fact.answer == Answer::No { style } else { Style::new() };
+    let lead = |place: usize| if place == 0 { Span::styled(format!("{sign} "), style) } else { Span::raw("  ") };
+    // Fact and numbers share a line where they fit.
+    let gap = context.width.saturating_sub(2 + text::cells(&fact.fact) + text::cells(&both));
+    if gap >= 2 {
+        let fact = Span::styled(fact.fact.clone(), words);
+        lines.push(Line::from(vec![lead(0), fact, Span::raw(" ".repeat(gap)), Span::styled(both, theme.strong())]));
+        return;
+    }
+    for (place, line) in text::wrap(&fact.fact, context.width.saturating_sub(2)).into_iter().enumerate() {
+        lines.push(Line::from(vec![lead(place), Span::styled(line, words)]));
+    }
+    let split = if text::cells(&both) + 4 <= context.width { vec![both] } else { numbers };
+    for line in split.iter().flat_map(|line| text::wrap(line, context.width.saturating_sub(4))) {
+        let line = text::fit_right(&line, context.width, theme.more());
+        lines.push(Line::styled(line, theme.strong()));
     }
 }
 
@@ -57,7 +65,9 @@ fn raise(level: Option<Level>, severity: Severity) -> Vec<String> {
     }
     let text = match level {
         Some(Level::Suspected) => "seeing the other end: run stallscope where both ends live, or on the other host too",
-        Some(Level::Paired) => "watching one whole hold: the same hold met twice, then ended by the receiver's pure ACK",
+        Some(Level::Paired) => {
+            "watching one whole hold: the same hold met twice, then ended by the receiver's pure ACK"
+        }
         Some(Level::Proven) => {
             "a kernel that reports the delayed-ACK timer (timer 5, Linux 7), or TCP_NODELAY set at the sender ending it"
         }

@@ -87,7 +87,12 @@ static OUTER: [Outer; 13] = [
         about: "The socket's own family; v4-mapped ones live in IPv6.",
         read: |s| Some(format!("{:?}{}", s.family, if s.mapped { " mapped" } else { "" })),
     },
-    Outer { name: "skmem", ss: None, about: "Socket memory, as `ss -m` prints it.", read: |s| s.skmem.as_ref().map(memory) },
+    Outer {
+        name: "skmem",
+        ss: None,
+        about: "Socket memory, as `ss -m` prints it.",
+        read: |s| s.skmem.as_ref().map(memory),
+    },
 ];
 
 fn timer(socket: &Socket) -> String {
@@ -98,7 +103,9 @@ fn timer(socket: &Socket) -> String {
 }
 
 fn shut(bits: u8) -> String {
-    ["none", "receive", "send", "both"].get(usize::from(bits)).map_or_else(|| bits.to_string(), |word| (*word).to_owned())
+    ["none", "receive", "send", "both"]
+        .get(usize::from(bits))
+        .map_or_else(|| bits.to_string(), |word| (*word).to_owned())
 }
 
 fn memory(mem: &SkMem) -> String {
@@ -129,12 +136,31 @@ const SS_NAMES: [(&str, &str); 17] = [
 
 /// What the verdicts rest on, in the order in which a person follows the proof.
 const STALL: &[&str] = &[
-    "notsent_bytes", "unacked", "wqueue", "timer", "bytes_sent", "bytes_acked", "bytes_received", "rqueue", "last_data_sent",
-    "last_data_recv", "segs_out", "segs_in", "ato", "snd_mss", "rcv_mss", "snd_wnd", "snd_cwnd", "min_rtt", "rtt", "busy_time",
+    "notsent_bytes",
+    "unacked",
+    "wqueue",
+    "timer",
+    "bytes_sent",
+    "bytes_acked",
+    "bytes_received",
+    "rqueue",
+    "last_data_sent",
+    "last_data_recv",
+    "segs_out",
+    "segs_in",
+    "ato",
+    "snd_mss",
+    "rcv_mss",
+    "snd_wnd",
+    "snd_cwnd",
+    "min_rtt",
+    "rtt",
+    "busy_time",
 ];
 const CORK: &[&str] = &["notsent_bytes", "unacked", "wqueue", "timer", "snd_wnd", "snd_mss", "rto", "max_pacing_rate"];
 const PACING: &[&str] = &["notsent_bytes", "unacked", "timer", "max_pacing_rate", "pacing_rate", "snd_wnd"];
-const WINDOW: &[&str] = &["notsent_bytes", "wqueue", "snd_wnd", "rcv_wnd", "rqueue", "timer", "backoff", "rwnd_limited"];
+const WINDOW: &[&str] =
+    &["notsent_bytes", "wqueue", "snd_wnd", "rcv_wnd", "rqueue", "timer", "backoff", "rwnd_limited"];
 const LOSS: &[&str] =
     &["retransmits", "backoff", "lost", "retrans", "total_retrans", "ca_state", "rto", "total_rto", "unacked", "timer"];
 const PLAIN: &[&str] = &["notsent_bytes", "unacked", "rqueue", "wqueue", "timer", "min_rtt", "rtt", "ato", "busy_time"];
@@ -170,7 +196,14 @@ fn entry(name: &'static str, s: Option<&Socket>, r: Option<&Socket>, matters: bo
     let read = |socket: Option<&Socket>| Some(value(field, socket?.info.as_ref()?.get(field)?));
     let ss = SS_NAMES.iter().find(|(this, _)| *this == name).map(|(_, ss)| *ss);
     let about = format!("{} {}", field.about, since(field));
-    Some(Entry { name: name.to_owned(), ss, sender: read(s), receiver: read(r), about: about.trim_end().to_owned(), matters })
+    Some(Entry {
+        name: name.to_owned(),
+        ss,
+        sender: read(s),
+        receiver: read(r),
+        about: about.trim_end().to_owned(),
+        matters,
+    })
 }
 
 /// Says since when a field is there, where a kernel in use may lack it.

@@ -23,7 +23,8 @@ struct Latest {
 pub(super) fn lines(context: &Context<'_>) -> Vec<Line<'static>> {
     let finding = &context.shown.finding;
     let name = |end: &FindingEnd, role: &str| {
-        let who = words::process(end).unwrap_or_else(|| if end.socket.is_none() { "remote".into() } else { role.into() });
+        let who =
+            words::process(end).unwrap_or_else(|| if end.socket.is_none() { "remote".into() } else { role.into() });
         format!("{who} {}", text::address(end.ip, end.port))
     };
     let (left, right) = (name(&finding.sender, "sender"), name(&finding.receiver, "receiver"));
@@ -55,15 +56,16 @@ fn latest(context: &Context<'_>) -> Option<Latest> {
     let shown = context.shown;
     let bytes = |n: Option<u32>| n.map_or_else(|| "some bytes".to_owned(), |n| text::bytes(n.into()));
     let sent = bytes(shown.exhibit.in_flight);
-    if let Some(open) = &shown.open {
-        let length_ms = open.age_us(context.head.now) as f64 / 1e3;
-        return Some(Latest { sent, held: bytes(Some(open.bytes)), length_ms, ending: None });
-    }
     let cause = cause(shown.finding.verdict)?;
-    let ended = shown.recent.iter().rev().find(|hold: &&EndedHold| hold.cause == cause);
+    // One that ended tells the whole story, and stands still while it is read.
+    let ended = shown.recent.iter().rev().find(|hold: &&EndedHold| hold.cause == cause && hold.ending != Ending::Brief);
     if let Some(hold) = ended {
         let length_ms = hold.length_us as f64 / 1e3;
         return Some(Latest { sent, held: bytes(Some(hold.bytes)), length_ms, ending: Some(hold.ending) });
+    }
+    if let Some(open) = &shown.open {
+        let length_ms = open.age_us(context.head.now) as f64 / 1e3;
+        return Some(Latest { sent, held: bytes(Some(open.bytes)), length_ms, ending: None });
     }
     // A remote sender: what was measured at the receiver is all there is.
     let p50 = shown.finding.hold.p50_ms?;
@@ -182,11 +184,9 @@ fn loss(latest: &Latest) -> Steps {
 
 fn quiet(context: &Context<'_>) -> Steps {
     match context.shown.finding.verdict {
-        Verdict::Idle => vec![
-            then(Step::Gap),
-            then(Step::Left("no data moved while watching".to_owned())),
-            then(Step::Gap),
-        ],
+        Verdict::Idle => {
+            vec![then(Step::Gap), then(Step::Left("no data moved while watching".to_owned())), then(Step::Gap)]
+        }
         _ => vec![
             then(Step::Left("writes: sent at once".to_owned())),
             then(Step::Send("data".to_owned())),
@@ -196,19 +196,21 @@ fn quiet(context: &Context<'_>) -> Steps {
     }
 }
 
-/// What the drawing's times are.
+/// What the drawing's times are, and what is going on now.
 fn legend(context: &Context<'_>, latest: Option<&Latest>) -> String {
     let finding = &context.shown.finding;
-    let rtt = context.shown.exhibit.min_rtt_us.map(|us| text::millis(f64::from(us) / 1e3));
-    let rtt = rtt.map_or_else(String::new, |rtt| format!(" The network itself needs {rtt} (min_rtt)."));
-    let seen = if finding.sender.socket.is_none() || finding.receiver.socket.is_none() {
-        " One end is on another host: what it does is inferred."
-    } else {
-        ""
-    };
-    match latest {
-        None => rtt.trim_start().to_owned(),
-        Some(Latest { ending: None, .. }) => format!("This hold lasts now.{rtt}{seen}"),
-        Some(_) => format!("The latest hold; times from its first write.{rtt}{seen}"),
+    let mut parts = Vec::new();
+    let open = context.shown.open.as_ref().map(|open| text::millis(open.age_us(context.head.now) as f64 / 1e3));
+    match (latest, open) {
+        (Some(Latest { ending: None, .. }), _) => parts.push("This hold lasts now.".to_owned()),
+        (Some(_), Some(age)) => parts.push(format!("The latest whole hold; the next has lasted {age}.")),
+        (Some(_), None) => parts.push("The latest hold.".to_owned()),
+        (None, _) => {}
     }
+    let rtt = context.shown.exhibit.min_rtt_us.map(|us| text::millis(f64::from(us) / 1e3));
+    parts.extend(rtt.map(|rtt| format!("min_rtt: {rtt}.")));
+    if finding.sender.socket.is_none() || finding.receiver.socket.is_none() {
+        parts.push("One end is on another host: what it does is inferred.".to_owned());
+    }
+    parts.join(" ")
 }

@@ -24,16 +24,24 @@ const LEAST_RANGE_MS: usize = 250;
 const MARKS_MS: [usize; 2] = [40, 200];
 
 pub(super) fn lines(context: &Context<'_>) -> Vec<Line<'static>> {
-    let mut lines = figures(context);
-    if context.shown.recent.is_empty() && context.shown.open.is_none() {
-        return lines;
+    let mut parts = vec![figures(context)];
+    if !context.shown.recent.is_empty() || context.shown.open.is_some() {
+        parts.push(strip(context));
+        parts.push(histogram(context));
+        let cells = context.width.saturating_sub(SCALE);
+        let minute = chart::minute(context.shown.strip.iter().copied(), cells, context.theme);
+        parts.push(vec![Line::from(format!("{}{minute}", text::fit("minute", SCALE, "")))]);
     }
-    lines.extend(strip(context));
-    lines.extend(histogram(context));
-    lines.push(Line::default());
-    let cells = context.width.saturating_sub(SCALE);
-    let minute = chart::minute(context.shown.strip.iter().copied(), cells, context.theme);
-    lines.push(Line::from(format!("{}{minute}", text::fit("minute", SCALE, ""))));
+    // Blank lines between the parts, where all of it fits with them.
+    let needed = parts.iter().map(Vec::len).sum::<usize>() + parts.len() - 1;
+    let gap = usize::from(needed <= context.height);
+    let mut lines = Vec::new();
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        if !lines.is_empty() {
+            lines.extend(std::iter::repeat_n(Line::default(), gap));
+        }
+        lines.extend(part);
+    }
     lines
 }
 
@@ -84,7 +92,7 @@ fn strip(context: &Context<'_>) -> Vec<Line<'static>> {
     let (oldest, largest) = (most(&ages), samples.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0));
     let span = text::millis((COLUMN_US * cells as u64) as f64 / 1e3);
     let title = format!("Age of the hold and bytes held, the last {span}");
-    let mut lines = vec![Line::default(), Line::styled(title, context.theme.strong())];
+    let mut lines = vec![Line::styled(title, context.theme.strong())];
     let style = context.theme.severity(context.shown.finding.severity());
     for (row, bar) in chart::columns(&ages, oldest, ROWS, context.theme).into_iter().enumerate() {
         let scale = if row == 0 { text::millis(oldest) } else { String::new() };
@@ -123,11 +131,10 @@ fn histogram(context: &Context<'_>) -> Vec<Line<'static>> {
     }
     let range = lengths.len().max(LEAST_RANGE_MS);
     let per_cell = range.div_ceil(cells).max(1);
-    let bins: Vec<f64> =
-        lengths.chunks(per_cell).map(|bin| bin.iter().map(|n| f64::from(*n)).sum()).collect();
+    let bins: Vec<f64> = lengths.chunks(per_cell).map(|bin| bin.iter().map(|n| f64::from(*n)).sum()).collect();
     let most = bins.iter().copied().fold(0.0, f64::max);
     let title = format!("Lengths of holds, {per_cell} ms a column");
-    let mut lines = vec![Line::default(), Line::styled(title, context.theme.strong())];
+    let mut lines = vec![Line::styled(title, context.theme.strong())];
     let style = context.theme.severity(context.shown.finding.severity());
     for (row, bar) in chart::columns(&bins, most, ROWS, context.theme).into_iter().enumerate() {
         let scale = if row == 0 { format!("{most:.0}") } else { String::new() };

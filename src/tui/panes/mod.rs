@@ -30,6 +30,8 @@ pub(super) struct Context<'a> {
     pub(super) theme: Theme,
     /// Cells inside the pane.
     pub(super) width: usize,
+    /// Lines inside the pane.
+    pub(super) height: usize,
 }
 
 /// What a pane says.

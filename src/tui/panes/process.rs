@@ -21,7 +21,9 @@ pub(super) fn lines(context: &Context<'_>) -> Vec<Line<'static>> {
             (_, None) => "",
         };
         let title = format!("{role}  {}{opened}", address(end));
-        lines.extend(text::wrap(&title, context.width).into_iter().map(|line| Line::styled(line, context.theme.strong())));
+        lines.extend(
+            text::wrap(&title, context.width).into_iter().map(|line| Line::styled(line, context.theme.strong())),
+        );
         add_owners(end, context, &mut lines);
         lines.push(Line::default());
     }
@@ -38,7 +40,9 @@ fn address(end: &FindingEnd) -> String {
 fn add_owners(end: &FindingEnd, context: &Context<'_>, lines: &mut Vec<Line<'static>>) {
     let mut say = |text: String| lines.extend(words::hanging("  ", &text, context.width));
     let Some(socket) = &end.socket else {
-        return say("on another host, in another network namespace, or not a kernel socket: it cannot be seen here".into());
+        return say(
+            "on another host, in another network namespace, or not a kernel socket: it cannot be seen here".into()
+        );
     };
     let (inode, uid) = (socket.inode, socket.uid);
     say(format!("socket inode {inode}, uid {uid}, state {}", socket.state.name()));

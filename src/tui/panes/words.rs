@@ -4,17 +4,19 @@ use ratatui::text::{Line, Span};
 
 use super::super::text;
 use super::super::theme::Theme;
-use crate::diagnose::{Finding, FindingEnd, HoldFigures};
+use crate::diagnose::{Finding, FindingEnd, HoldFigures, Severity};
 use crate::model::Owners;
 
-/// Sign, verdict and level.
-pub(in super::super) fn verdict(finding: &Finding, theme: Theme) -> Vec<Span<'static>> {
-    let style = theme.severity(finding.severity());
-    let sign = theme.sign(finding.severity());
+/// Sign, verdict and level; for a finding that is over, since when instead of the alarm.
+pub(in super::super) fn verdict(finding: &Finding, over: Option<&str>, theme: Theme) -> Vec<Span<'static>> {
+    let severity = if over.is_some() { Severity::Note } else { finding.severity() };
+    let style = theme.severity(severity);
+    let sign = theme.sign(severity);
     let mut spans = vec![Span::styled(format!("{sign} {}", finding.verdict).trim_start().to_owned(), style)];
     if let Some(level) = finding.level {
         spans.push(Span::styled(format!(", {level}"), style));
     }
+    spans.extend(over.map(|over| Span::styled(format!(", {over} ago"), theme.strong())));
     spans
 }
 
