@@ -9,7 +9,7 @@ use crate::diagnose::{Direction, HoldFigures, Severity, Track, Verdict};
 use crate::engine::Engine;
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Host, Moment, Owners, Side};
-use crate::wire::{Endpoint, Socket};
+use crate::wire::{Endpoint, Socket, TcpInfo};
 
 use super::detail;
 use super::text;
@@ -87,10 +87,10 @@ impl Builder {
 
     /// Makes a view of the engine as it is now.
     pub fn view(&mut self, engine: &Engine, period: Duration) -> View {
-        if engine.surveys() != self.surveys {
-            self.take_survey(engine);
-        } else {
+        if engine.surveys() == self.surveys {
             self.refresh(engine);
+        } else {
+            self.take_survey(engine);
         }
         let detail = self.selected.and_then(|id| detail::of(engine, id)).map(Arc::new);
         View {
@@ -226,8 +226,8 @@ pub(super) fn row(engine: &Engine, id: ConnectionId) -> Option<Row> {
         receiver: end(r, s.map(|socket| socket.remote))?,
         verdict,
         level,
-        held: info.and_then(|info| info.notsent_bytes()),
-        unacked: info.and_then(|info| info.unacked()),
+        held: info.and_then(TcpInfo::notsent_bytes),
+        unacked: info.and_then(TcpInfo::unacked),
         ato_us: r.and_then(|socket| socket.info?.ato()),
         age_us: None,
         rate: None,
@@ -240,7 +240,7 @@ pub(super) fn row(engine: &Engine, id: ConnectionId) -> Option<Row> {
     match direction {
         Some(direction) if verdict.severity() > Severity::None => {
             let figures = subject.figures(side, verdict, engine.now());
-            Some(with_finding(plain, direction, &figures, verdict, engine.now()))
+            Some(with_finding(&plain, direction, &figures, verdict, engine.now()))
         }
         _ => Some(plain),
     }
@@ -261,7 +261,7 @@ fn end(this: Option<&Socket>, seen_by_other: Option<Endpoint>) -> Option<RowEnd>
     })
 }
 
-fn with_finding(row: Row, direction: &Direction, figures: &HoldFigures, verdict: Verdict, now: Moment) -> Row {
+fn with_finding(row: &Row, direction: &Direction, figures: &HoldFigures, verdict: Verdict, now: Moment) -> Row {
     let open = direction.open_of(verdict);
     let shown = direction.exhibit_of(verdict).and_then(|exhibit| exhibit.s.info);
     let last = direction.log.recent().next_back();
@@ -273,7 +273,7 @@ fn with_finding(row: Row, direction: &Direction, figures: &HoldFigures, verdict:
         share: figures.share,
         last_held: last.map(|hold| hold.started.after(hold.length_us)),
         strip: Some(Box::new(direction.log.strip(now).map(|ms| u16::try_from(ms).unwrap_or(u16::MAX)))),
-        ..row
+        ..row.clone()
     }
 }
 

@@ -1,4 +1,5 @@
 //! Handing a finding out: to the clipboard, or into a file.
+#![allow(clippy::disallowed_methods)]
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -117,7 +117,6 @@ fn edit(event: KeyEvent) -> Option<Edit> {
         (KeyCode::Char('p'), true) | (KeyCode::Up, _) => Edit::Older,
         (KeyCode::Char('n'), true) | (KeyCode::Down, _) => Edit::Newer,
         (KeyCode::Char('h'), true) | (KeyCode::Backspace, _) => Edit::Backspace,
-        (KeyCode::Char(_), true) => return None,
         (KeyCode::Char(c), false) => Edit::Insert(c),
         (KeyCode::Delete, _) => Edit::Delete,
         (KeyCode::Left, _) => Edit::Left,

@@ -90,6 +90,7 @@ pub fn run(options: &Options) -> Result<Ended, TuiError> {
 ///
 /// # Errors
 /// There is no terminal, or it fails.
+#[allow(clippy::disallowed_methods)]
 pub fn show(drive: Box<dyn Drive>, options: &Options) -> Result<Ended, TuiError> {
     if !terminal::Screen::is_there() {
         return Err(TuiError::NotATerminal);

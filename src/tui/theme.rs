@@ -92,6 +92,7 @@ impl Theme {
     }
 
     /// Titles and names.
+    #[allow(clippy::unused_self)]
     pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -107,6 +108,7 @@ impl Theme {
     }
 
     /// The row or entry that keys act on.
+    #[allow(clippy::unused_self)]
     pub fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

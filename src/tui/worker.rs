@@ -1,4 +1,5 @@
 //! The producer's thread: drives an engine, looks up names, publishes views.
+#![allow(clippy::disallowed_methods)]
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

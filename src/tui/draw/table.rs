@@ -46,8 +46,7 @@ fn draw_head(
         let title =
             if sorted { format!("{}{}", column.title(), sort_mark(state, theme)) } else { column.title().to_owned() };
         let indent = match column {
-            Column::Verdict => "  ",
-            Column::Receiver => "  ",
+            Column::Verdict | Column::Receiver => "  ",
             _ => "",
         };
         let title = format!("{indent}{title}");

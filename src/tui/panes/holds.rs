@@ -152,7 +152,8 @@ fn axis(cells: usize, per_cell: usize, ascii: bool) -> String {
         let at = SCALE + mark / per_cell;
         let missing = at.saturating_sub(text::cells(&axis));
         axis.push_str(&" ".repeat(missing));
-        axis.push_str(&format!("{arrow}{mark}"));
+        axis.push_str(arrow);
+        axis.push_str(&mark.to_string());
     }
     let unit = " ms";
     let missing = (SCALE + cells).saturating_sub(text::cells(&axis) + unit.len());
