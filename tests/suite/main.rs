@@ -27,4 +27,5 @@ mod scenarios;
 mod shape;
 mod sys;
 mod table;
+mod tui;
 mod vectors;
