@@ -30,9 +30,7 @@ mod worker;
 mod tests;
 
 use std::io;
-use std::time::Duration;
 
-use crate::lab;
 use crate::source::LookError;
 use crate::watch::{Watch, WatchOptions};
 
@@ -66,12 +64,14 @@ pub enum TuiError {
     /// The sockets cannot be looked at.
     #[error(transparent)]
     Look(#[from] LookError),
-    /// The traffic of the demonstration cannot be made.
-    #[error("making the demonstration's traffic: {0}")]
-    Demo(#[from] lab::LabError),
     /// The terminal failed.
     #[error("drawing on the terminal: {0}\n  `stallscope check` prints a report instead")]
     Terminal(#[from] io::Error),
+}
+
+/// Whether standard input and output are a terminal.
+pub fn has_terminal() -> bool {
+    terminal::Screen::is_there()
 }
 
 /// Shows this host's connections until the user leaves.
@@ -79,7 +79,7 @@ pub enum TuiError {
 /// # Errors
 /// There is no terminal, it fails, or the kernel refuses to be looked at.
 pub fn run(options: &Options) -> Result<Ended, TuiError> {
-    if !terminal::Screen::is_there() {
+    if !has_terminal() {
         return Err(TuiError::NotATerminal);
     }
     let watch = Watch::start(options.watch.clone(), &mut |_| {})?;
@@ -92,34 +92,11 @@ pub fn run(options: &Options) -> Result<Ended, TuiError> {
 /// There is no terminal, or it fails.
 #[allow(clippy::disallowed_methods)]
 pub fn show(drive: Box<dyn Drive>, options: &Options) -> Result<Ended, TuiError> {
-    if !terminal::Screen::is_there() {
+    if !has_terminal() {
         return Err(TuiError::NotATerminal);
     }
     let var = |name: &str| std::env::var(name).ok();
     let theme = Theme::of_environment(options.color, options.ascii, &var);
     let period = options.watch.interval;
     Ok(app::run(drive, theme, &options.filter, period)?)
-}
-
-/// Makes a real stall on loopback, with a healthy connection and others beside it, and shows this host's connections until
-/// the user leaves.
-///
-/// # Errors
-/// As for [`run`]; or loopback cannot be used.
-pub fn demo(options: &Options) -> Result<Ended, TuiError> {
-    /// Nobody looks at a demonstration for longer than a day.
-    const LIMIT: Duration = Duration::from_secs(86_400);
-    if !terminal::Screen::is_there() {
-        return Err(TuiError::NotATerminal);
-    }
-    let stop = lab::Stop::after(LIMIT);
-    let start = |traffic: &lab::Traffic| lab::start(traffic, lab::Places::loopback(traffic.family), None, &stop);
-    let running: Vec<_> = lab::demo().iter().map(start).collect::<Result<_, _>>()?;
-    let ended = run(options);
-    stop.set();
-    for traffic in running {
-        // What the clients measured is not wanted here.
-        let _ = traffic.stop();
-    }
-    ended
 }
