@@ -16,5 +16,6 @@ pub mod model;
 pub mod record;
 pub mod report;
 pub mod source;
+pub mod tui;
 pub mod watch;
 pub mod wire;

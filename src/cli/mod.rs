@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod live;
 mod output;
 
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ pub enum Exit {
     Interrupted,
     /// Ended by SIGTERM, after printing what was seen.
     Terminated,
+    /// The terminal went away (SIGHUP).
+    HungUp,
 }
 
 impl From<Exit> for ExitCode {
@@ -37,6 +40,7 @@ impl From<Exit> for ExitCode {
             Exit::Stall => 1,
             Exit::Usage => 2,
             Exit::CouldNotLook => 3,
+            Exit::HungUp => 129,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         })
@@ -55,6 +59,8 @@ pub fn run() -> Exit {
         }
     };
     match args.command {
-        Command::Check(args) => check::run(&args),
+        None => live::run(&args.live),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Demo(args)) => live::demo(&args),
     }
 }

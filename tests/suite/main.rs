@@ -33,4 +33,5 @@ mod sim;
 mod stall;
 mod sys;
 mod table;
+mod tui;
 mod vectors;
