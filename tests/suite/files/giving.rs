@@ -1,13 +1,9 @@
 //! Giving evidence away: exports, and pseudonyms.
 
-#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use common::{fixture, oracle_pairs, read_bytes, sockets};
+use super::common::{fixture, oracle_pairs, read_bytes, sockets};
 use stallscope::model::{Event, Host, Moment, Owner, Owners};
 use stallscope::record::export::{Exporter, Format, SsVersion};
 use stallscope::record::{RedactOptions, Redactor};
