@@ -10,6 +10,7 @@
 pub mod cli;
 pub mod diagnose;
 pub mod engine;
+pub mod evidence;
 pub mod filter;
 pub mod lab;
 pub mod model;

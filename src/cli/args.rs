@@ -1,9 +1,11 @@
 //! The arguments, as clap reads them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::evidence_args::{ExportArgs, RecordArgs, RedactArgs, SnapshotArgs};
 use crate::diagnose::Level;
 use crate::filter::Filter;
 
@@ -40,6 +42,14 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Make a real stall on loopback and show it live: the first thing to run.
     Demo(LiveArgs),
+    /// Record this host's connections into a file that somebody else can look at.
+    Record(RecordArgs),
+    /// Record one second, with close looks at what is odd: the thing to attach to a bug report.
+    Snapshot(SnapshotArgs),
+    /// Write a file's surveys, or its report, in another format.
+    Export(ExportArgs),
+    /// Copy a file with pseudonyms for addresses, ports, hosts, users and processes.
+    Redact(RedactArgs),
 }
 
 /// When to paint.
@@ -65,14 +75,16 @@ pub(super) enum Format {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit status: 0 no stall; 1 a stall at the --fail-on level or above; 2 wrong usage; 3 could not \
-look at the sockets; 130 interrupted, after printing what was seen.
+#[command(after_help = "Exit status: 0 no stall; 1 a stall at the --fail-on level or above; 2 wrong usage, or a file \
+that cannot be read; 3 could not look at the sockets; 130 interrupted, after printing what was seen.
 
 FILTER is the language of ss(8), extended to every field: `dport = :5432`, `notsent > 0 and unacked = 1`, `rtt > 10ms`, \
-`verdict = nagle-delayed-ack`, `pid = 42`. See docs/filter.md."
-)]
+`verdict = nagle-delayed-ack`, `pid = 42`. See docs/filter.md.")]
 pub(super) struct CheckArgs {
+    /// Judge what these files hold instead of this host: recordings, what `ss -D` wrote, text of `ss -tinmoe`, nlmon captures;
+    /// `-` is standard input. A FILTER behind them goes behind `--`
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["duration", "interval", "probe_interval", "no_probe", "ipv4", "ipv6"])]
+    pub(super) from: Vec<PathBuf>,
     /// How long to watch; 0s makes one survey and no probe
     #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
     pub(super) duration: Duration,
@@ -116,12 +128,16 @@ impl CheckArgs {
 
     /// The filter itself, or the message that says what is wrong with it.
     pub(super) fn parse_filter(&self) -> Result<Filter, String> {
-        let text = self.filter_text();
-        Filter::parse(&text).map_err(|error| format!("error: the filter cannot be read\n\n{error}\n"))
+        parse_filter(&self.filter_text())
     }
 }
 
-fn positive(text: &str) -> Result<Duration, String> {
+/// A filter, or the message that says what is wrong with it.
+pub(super) fn parse_filter(text: &str) -> Result<Filter, String> {
+    Filter::parse(text).map_err(|error| format!("error: the filter cannot be read\n\n{error}\n"))
+}
+
+pub(super) fn positive(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if duration < Duration::from_millis(1) {
         return Err("must be 1ms or more".to_owned());

@@ -1,8 +1,5 @@
 //! `stallscope check`: watch for a while, report, and say by the exit status whether there was a stall.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::filter::Filter;
@@ -13,7 +10,9 @@ use crate::wire::Family;
 
 use super::Exit;
 use super::args::{CheckArgs, Format};
+use super::from;
 use super::output::{complain, paint, print};
+use super::stop::Stop;
 
 /// Runs the command.
 pub(super) fn run(args: &CheckArgs) -> Exit {
@@ -24,46 +23,27 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let stop = Stop::install();
-    let report = match watch(args, &filter, &stop) {
-        Ok(report) => report,
-        Err(error) => {
-            complain(&format!("error: {error}"));
-            return Exit::CouldNotLook;
+    let stop = Stop::install(&[SIGINT, SIGTERM]);
+    let reports = if args.from.is_empty() {
+        watch(args, &filter, &stop).map(|report| vec![report]).map_err(|error| (error.to_string(), Exit::CouldNotLook))
+    } else {
+        from::reports(args, &filter, &stop).map_err(|error| (error.to_string(), Exit::Usage))
+    };
+    let reports = match reports {
+        Ok(reports) => reports,
+        Err((message, exit)) => {
+            complain(&format!("error: {message}"));
+            return exit;
         }
     };
-    if let Err(message) = write(args, &report) {
+    if let Err(message) = write(args, &reports) {
         complain(&format!("error: writing the report to standard output: {message}"));
         return Exit::CouldNotLook;
     }
-    stop.exit().unwrap_or(match report.surest_stall() {
+    stop.exit().unwrap_or(match reports.iter().filter_map(Report::surest_stall).max() {
         Some(level) if level >= args.fail_on => Exit::Stall,
         _ => Exit::Clean,
     })
-}
-
-/// Set by the signals that ask the program to end.
-struct Stop {
-    any: Arc<AtomicBool>,
-    interrupted: Arc<AtomicBool>,
-}
-
-impl Stop {
-    fn install() -> Self {
-        let stop = Self { any: Arc::default(), interrupted: Arc::default() };
-        for signal in [SIGINT, SIGTERM] {
-            // Without a handler the signal ends the program at once, which is what it asks for.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.any));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&stop.any));
-        }
-        let _ = signal_hook::flag::register(SIGINT, Arc::clone(&stop.interrupted));
-        stop
-    }
-
-    fn exit(&self) -> Option<Exit> {
-        let exit = if self.interrupted.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Terminated };
-        self.any.load(Ordering::Relaxed).then_some(exit)
-    }
 }
 
 fn watch(args: &CheckArgs, filter: &Filter, stop: &Stop) -> Result<Report, LookError> {
@@ -98,11 +78,17 @@ fn options(args: &CheckArgs, filter: &Filter) -> WatchOptions {
     }
 }
 
-fn write(args: &CheckArgs, report: &Report) -> Result<(), String> {
-    let text = match args.format {
-        Format::Text => to_text(report, paint(args.color)),
-        Format::Json => to_json(report).map_err(|error| error.to_string())?,
-        Format::Markdown => to_markdown(report),
-    };
+fn write(args: &CheckArgs, reports: &[Report]) -> Result<(), String> {
+    let mut text = String::new();
+    for (n, report) in reports.iter().enumerate() {
+        if n > 0 && args.format != Format::Json {
+            text.push('\n');
+        }
+        text += &match args.format {
+            Format::Text => to_text(report, paint(args.color)),
+            Format::Json => to_json(report).map_err(|error| error.to_string())?,
+            Format::Markdown => to_markdown(report),
+        };
+    }
     print(&text).map_err(|error| error.to_string())
 }

@@ -5,8 +5,14 @@
 
 mod args;
 mod check;
+mod evidence_args;
+mod from;
+mod give;
 mod live;
 mod output;
+mod record;
+mod sink;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -21,7 +27,7 @@ pub enum Exit {
     Clean,
     /// Found a stall.
     Stall,
-    /// The command line was wrong.
+    /// The command line was wrong, or a file that it names cannot be read.
     Usage,
     /// The socket table could not be looked at.
     CouldNotLook,
@@ -62,5 +68,9 @@ pub fn run() -> Exit {
         None => live::run(&args.live),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Demo(args)) => live::demo(&args),
+        Some(Command::Record(args)) => record::record(&args),
+        Some(Command::Snapshot(args)) => record::snapshot(&args),
+        Some(Command::Export(args)) => give::export(&args),
+        Some(Command::Redact(args)) => give::redact(&args),
     }
 }

@@ -11,19 +11,21 @@ use super::{Report, owners_phrase};
 pub fn to_markdown(report: &Report) -> String {
     let mut out = String::new();
     let host = &report.host;
-    let _ = writeln!(out, "# stallscope report: {}\n", escape(&host.hostname));
+    let known = |text: &str| if text.is_empty() { "unknown".to_owned() } else { escape(text) };
+    let name = if host.hostname.is_empty() { "unknown host" } else { &host.hostname };
+    let _ = writeln!(out, "# stallscope report: {}\n", escape(name));
     let _ = writeln!(out, "**{}**\n", escape(&report.conclusion()));
     let started =
         report.started_wall_us.and_then(super::json::rfc3339).unwrap_or_else(|| "at an unknown time".to_owned());
     let _ = writeln!(
         out,
         "Linux {}, HZ {} ({}), {started}, {} and {}, stallscope {}.\n",
-        escape(&host.kernel),
+        known(&host.kernel),
         report.tick.hz(),
         report.tick_source.as_str(),
         count(usize::try_from(report.surveys).unwrap_or(usize::MAX), "survey"),
         count(usize::try_from(report.probes).unwrap_or(usize::MAX), "probe"),
-        escape(&host.tool_version),
+        known(&host.tool_version),
     );
     if !report.filter.is_empty() {
         let _ = writeln!(out, "Filter: `{}`\n", report.filter.replace('`', "'"));

@@ -143,6 +143,17 @@ impl Report {
         }
     }
 
+    /// Says what the report was made from when that is no live host: where it came from, what such a source cannot tell, and
+    /// what in it was damaged. What it cannot tell stands with each finding too.
+    pub fn came_from(&mut self, origin: &str, limits: &[&str], damage: Vec<String>) {
+        self.notes.insert(0, origin.to_owned());
+        self.notes.extend(limits.iter().map(|limit| (*limit).to_owned()));
+        self.notes.extend(damage);
+        for finding in &mut self.findings {
+            finding.unknown.extend(limits.iter().map(|limit| (*limit).to_owned()));
+        }
+    }
+
     /// The surest stall; `None` when there is none.
     pub fn surest_stall(&self) -> Option<Level> {
         self.stalls().filter_map(|finding| finding.level).max()

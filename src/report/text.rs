@@ -150,8 +150,13 @@ fn context(out: &mut String, report: &Report) {
         TickSource::Assumed => "HZ unknown".to_owned(),
     };
     let user = host.user.clone().unwrap_or_else(|| format!("uid {}", host.uid));
+    let who = if host.kernel.is_empty() {
+        format!("host and kernel unknown, {hz}")
+    } else {
+        format!("host {}, Linux {}, {hz}, as {}", clean(&host.hostname), clean(&host.kernel), clean(&user))
+    };
     let lines = [
-        format!("host {}, Linux {}, {hz}, as {}", clean(&host.hostname), clean(&host.kernel), clean(&user)),
+        who,
         format!(
             "tcp_pingpong_thresh {}, tcp_autocorking {}, congestion control {}",
             known(host.pingpong_thresh.map(u64::from)),
