@@ -15,5 +15,6 @@ pub mod lab;
 pub mod model;
 pub mod report;
 pub mod source;
+pub mod trial;
 pub mod watch;
 pub mod wire;

@@ -5,7 +5,9 @@
 
 mod args;
 mod check;
+mod lab;
 mod output;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -56,5 +58,6 @@ pub fn run() -> Exit {
     };
     match args.command {
         Command::Check(args) => check::run(&args),
+        Command::Lab(args) => lab::run(&args),
     }
 }

@@ -129,6 +129,11 @@ impl Mode {
         traffic
     }
 
+    /// Whether the server's writes are what is tried: its reply comes in several writes, or is halved, and the request in one.
+    pub fn server_sends(self, sizes: &Sizes) -> bool {
+        self == Self::Response || (sizes.request.len() < 2 && sizes.reply.len() > 1)
+    }
+
     fn shape(self, traffic: &mut Traffic) {
         let Traffic { client, server, .. } = traffic;
         match self {
