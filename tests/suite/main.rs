@@ -14,6 +14,7 @@ mod agreement;
 mod captures;
 mod decoder;
 mod judge;
+mod lab;
 mod layering;
 mod link;
 mod links;
