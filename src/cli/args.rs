@@ -11,10 +11,29 @@ use crate::lab::Mode;
 
 /// Shows which TCP connections wait on a kernel timer, and proves it.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(version, about, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: Option<Command>,
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
+}
+
+/// The live display.
+#[derive(Debug, clap::Args)]
+pub(super) struct LiveArgs {
+    /// Survey period
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = positive)]
+    pub(super) interval: Duration,
+    /// When to use colour
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) color: Color,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(super) ascii: bool,
+    /// Which connections to show: those of which either end matches
+    #[arg(long, value_name = "FILTER", default_value = "")]
+    pub(super) filter: Filter,
 }
 
 #[derive(Debug, Subcommand)]
@@ -23,6 +42,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Make the stall and each of its cures on loopback, measure them, and show what stallscope says of each.
     Lab(LabArgs),
+    /// Make a real stall on loopback and show it live: the first thing to run.
+    Demo(LiveArgs),
 }
 
 /// How to write the lab's results.
@@ -199,11 +220,11 @@ mod tests {
     #[test]
     fn a_filter_is_joined_and_its_error_points_at_the_column() {
         let args = Args::try_parse_from(["stallscope", "check", "dport", "=", ":80"]).unwrap();
-        let Command::Check(args) = args.command else { panic!("check was asked for") };
+        let Some(Command::Check(args)) = args.command else { panic!("{args:?}") };
         assert_eq!(args.filter_text(), "dport = :80");
         assert!(args.parse_filter().is_ok());
         let args = Args::try_parse_from(["stallscope", "check", "notsentt > 0"]).unwrap();
-        let Command::Check(args) = args.command else { panic!("check was asked for") };
+        let Some(Command::Check(args)) = args.command else { panic!("{args:?}") };
         assert!(args.parse_filter().unwrap_err().contains('^'));
     }
 

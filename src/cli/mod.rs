@@ -6,6 +6,7 @@
 mod args;
 mod check;
 mod lab;
+mod live;
 mod output;
 mod stop;
 
@@ -30,6 +31,8 @@ pub enum Exit {
     Interrupted,
     /// Ended by SIGTERM, after printing what was seen.
     Terminated,
+    /// The terminal went away (SIGHUP).
+    HungUp,
 }
 
 impl From<Exit> for ExitCode {
@@ -39,6 +42,7 @@ impl From<Exit> for ExitCode {
             Exit::Stall => 1,
             Exit::Usage => 2,
             Exit::CouldNotLook => 3,
+            Exit::HungUp => 129,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         })
@@ -57,7 +61,9 @@ pub fn run() -> Exit {
         }
     };
     match args.command {
-        Command::Check(args) => check::run(&args),
-        Command::Lab(args) => lab::run(&args),
+        None => live::run(&args.live),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Demo(args)) => live::demo(&args),
+        Some(Command::Lab(args)) => lab::run(&args),
     }
 }

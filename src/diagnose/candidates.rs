@@ -31,11 +31,14 @@ pub enum Class {
     /// It moves data. Looked at only while there is room to spare.
     #[default]
     Active,
-    /// It waited longer than its round trips take, while pure ACKs came.
+    /// It got pure ACKs, and either waited longer than its round trips take or sent more segments than it got.
     Possible,
-    /// It has a hold's shape, or grew as one does: more segments out than in.
+    /// It has a hold's shape, or grew as one does: all three at once.
     Likely,
 }
+
+/// The interval where the receiver leaves data unread, µs.
+const UNREAD_INTERVAL_US: u64 = 3_000;
 
 /// In which directions a connection is interesting, and how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,12 +175,19 @@ impl Candidates {
         }
     }
 
-    /// Looks more often at a connection whose holds are short: four times within one `ato`.
-    pub fn set_ato(&mut self, id: ConnectionId, ato_us: u32) {
+    /// Looks more often at a connection that needs it: four times within one `ato` where holds are short, and every 3 ms where
+    /// it matters how soon the receiver reads.
+    pub fn set_pace(&mut self, id: ConnectionId, ato_us: u32, unread: bool) {
         if let Some(candidate) = self.all.get_mut(&id) {
             let short = ato_us > 0 && ato_us < SHORT_ATO_US;
-            let wanted = if short { (u64::from(ato_us) / 4).max(SHORTEST_INTERVAL_US) } else { self.interval_us };
-            candidate.interval_us = wanted.min(self.interval_us);
+            let mut wanted = self.interval_us;
+            if short {
+                wanted = wanted.min((u64::from(ato_us) / 4).max(SHORTEST_INTERVAL_US));
+            }
+            if unread {
+                wanted = wanted.min(UNREAD_INTERVAL_US);
+            }
+            candidate.interval_us = wanted;
         }
     }
 
@@ -280,14 +290,15 @@ fn grew(s: &Entry, r: Option<&Entry>) -> Option<Class> {
     }
     let pure_acks = r.and_then(|r| r.growth).map_or(growth.pure_acks_in, |growth| growth.pure_acks_out);
     let more_out_than_in = growth.data_segs_out > growth.data_segs_in;
-    let min_rtt = s.socket.info.as_ref().and_then(|info| info.min_rtt()).filter(|us| *us != u32::MAX).unwrap_or(0);
+    let min_rtt =
+        s.socket.info.as_ref().and_then(crate::wire::TcpInfo::min_rtt).filter(|us| *us != u32::MAX).unwrap_or(0);
     let round_trips = u64::from(min_rtt) * u64::from(growth.data_segs_out);
     // Before 4.10 there is no busy_time to tell.
     let waited = growth.busy_us.is_none_or(|busy| busy >= round_trips + ABOVE_ROUND_TRIP_US);
-    Some(match (waited && pure_acks > 0, more_out_than_in) {
+    Some(match (waited && pure_acks > 0, more_out_than_in && pure_acks > 0) {
         (true, true) => Class::Likely,
-        (true, false) => Class::Possible,
-        (false, _) => Class::Active,
+        (true, false) | (false, true) => Class::Possible,
+        (false, false) => Class::Active,
     })
 }
 

@@ -8,7 +8,7 @@ use super::cut::Cut;
 use super::hold::{Cause, Ending, OpenHold};
 use super::log::{EndedHold, HoldLog, Lengths};
 use super::receiver_side::ReceiverSide;
-use super::rules::held_unread::{self, DRAINS_THAT_TELL};
+use super::rules::held_unread::{self, DRAIN_AT_ONCE_US, DRAINS_THAT_TELL, LATE_DRAINS_ALLOWED};
 use super::rules::{Shape, cork_hold, receiver_window, shape};
 use super::tick::Tick;
 use super::verdict::{Level, Verdict};
@@ -50,6 +50,8 @@ pub struct Look<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Direction {
     open: Option<OpenHold>,
+    /// A hold that ended with R's data still unread, and when.
+    undrained: Option<(Moment, OpenHold)>,
     /// Holds that ended.
     pub log: HoldLog,
     /// What R alone tells of a sender that cannot be seen.
@@ -67,6 +69,7 @@ impl Direction {
         let previous = self.count_watching(look.at);
         let quiet = look.r.and_then(|r| self.gap.observe(look.at, look.s, r, look.s_opened));
         let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
+        self.see_drain(look.at, &cut);
         let shape = shape(&cut);
         if let (Some(hold), Some(shape)) = (&mut self.open, shape)
             && hold.is_same(look.at, &cut, shape)
@@ -103,24 +106,44 @@ impl Direction {
     fn close(&mut self, at: Moment, cut: &Cut<'_>) -> Option<Moment> {
         let hold = self.open.take()?;
         let (ending, ended) = hold.end(at, cut);
-        let length_us = if ending == Ending::Unseen { hold.age_us(hold.last_seen) } else { ended.since(hold.started) };
+        match ending {
+            Ending::TimerUnread => self.undrained = Some((ended, hold)),
+            Ending::Unseen => {
+                self.log.glimpses.count(&hold);
+                self.add(&hold, ending, hold.last_seen);
+                return None;
+            }
+            _ => self.add(&hold, ending, ended),
+        }
+        Some(ended)
+    }
+
+    /// A hold that left R's data unread waits for its word: read soon after the release, R had waited for the rest.
+    fn see_drain(&mut self, at: Moment, cut: &Cut<'_>) {
+        let Some((ended, hold)) = self.undrained.take() else { return };
+        let soon = at.since(ended) <= DRAIN_AT_ONCE_US;
+        match (hold.is_drained(cut), soon) {
+            (true, true) => self.add(&hold, Ending::TimerDrained, ended),
+            (false, true) => self.undrained = Some((ended, hold)),
+            (_, false) => self.add(&hold, Ending::TimerUnread, ended),
+        }
+    }
+
+    fn add(&mut self, hold: &OpenHold, ending: Ending, ended: Moment) {
+        self.log.timer_seen += u64::from(hold.timer_seen > 0);
         self.log.add(EndedHold {
             started: hold.started,
-            length_us,
+            length_us: ended.since(hold.started),
             cause: hold.cause,
             ending,
             bytes: hold.bytes,
             seen_twice: hold.seen_twice(),
         });
-        self.log.timer_seen += u64::from(hold.timer_seen > 0);
-        if ending == Ending::Unseen && hold.paired > hold.unread {
-            self.log.glimpses.paired += 1;
-        } else if ending == Ending::Unseen && hold.paired > 0 {
-            self.log.glimpses.unread += 1;
-        } else if ending == Ending::Unseen && hold.aged > 0 {
-            self.log.glimpses.aged += 1;
-        }
-        (ending != Ending::Unseen).then_some(ended)
+    }
+
+    /// Whether R's program leaves data unread: then closer looks tell a program that waits for the rest from a slow one.
+    pub fn leaves_unread(&self) -> bool {
+        self.undrained.is_some() || self.open.as_ref().is_some_and(|hold| hold.unread > 0)
     }
 
     /// Keeps the most telling look of each cause.
@@ -173,7 +196,8 @@ impl Direction {
 
     fn is_peeking(&self) -> bool {
         let drained = self.log.count(Cause::Nagle, Ending::TimerDrained);
-        drained >= DRAINS_THAT_TELL.into() && self.log.count(Cause::Nagle, Ending::TimerUnread) == 0
+        let late = self.log.count(Cause::Nagle, Ending::TimerUnread);
+        drained >= DRAINS_THAT_TELL.into() && late * LATE_DRAINS_ALLOWED < drained
     }
 
     fn nagle(&self) -> Option<Level> {
@@ -187,7 +211,7 @@ impl Direction {
                 return None;
             }
             let timer_seen = self.log.timer_seen > 0 || seen_now(|hold| hold.timer_seen > 0);
-            return Some(match (timer_seen, self.log.proofs > 0 || self.is_peeking(), self.is_paired()) {
+            return Some(match (timer_seen, self.log.proofs > 0, self.is_paired()) {
                 (true, ..) => Level::Confirmed,
                 (_, true, _) => Level::Proven,
                 (_, _, true) => Level::Paired,

@@ -194,7 +194,11 @@ impl OpenHold {
     /// What ended it, and when, from the first look that does not meet it any more.
     pub fn end(&self, at: Moment, cut: &Cut<'_>) -> (Ending, Moment) {
         let ended = release_moment(at, cut, self.last_seen);
-        (self.classify(at, cut, ended), ended)
+        let ending = self.classify(at, cut, ended);
+        // Whatever went by meanwhile, what S and R report is of the latest of it: a brief cork must not be taken for one that
+        // lasted from look to look. It lasted at least until it was last seen.
+        let unseen = ending == Ending::Released && at.since(self.last_seen) > SAME_HOLD_GAP_US;
+        (ending, if unseen { self.last_seen } else { ended })
     }
 
     fn classify(&self, at: Moment, cut: &Cut<'_>, ended: Moment) -> Ending {
@@ -230,7 +234,7 @@ impl OpenHold {
         let latest = soonest + at.since(self.last_seen);
         if self.paired == 0 || latest < self.delay_us.0 {
             return match (length <= self.min_rtt_us + ROUND_TRIP_SLACK_US, self.paired) {
-                (true, _) => Ending::RoundTrip,
+                (true, _) => self.short_ending(cut),
                 (false, 0) => Ending::Unseen,
                 (false, _) => Ending::Unexplained,
             };
@@ -238,13 +242,22 @@ impl OpenHold {
         if soonest > self.delay_us.1 {
             return Ending::Unexplained;
         }
-        // What R had received during the hold was read with the rest, or is still unread.
-        let drained = now.r_read > self.first.r_received;
-        match (self.unread == self.paired, drained) {
+        match (self.unread == self.paired, self.is_drained(cut)) {
             (false, _) => Ending::Timer,
             (true, true) => Ending::TimerDrained,
             (true, false) => Ending::TimerUnread,
         }
+    }
+
+    /// Whether R's program has read what it had left unread during the hold, and some of the rest with it.
+    pub fn is_drained(&self, cut: &Cut<'_>) -> bool {
+        Marks::of(cut).r_read > self.first.r_received
+    }
+
+    /// A hold no longer than the round trip explains: the round trip is to blame only where it is as long as a tick. Where it
+    /// takes microseconds, somebody was scheduled away.
+    fn short_ending(&self, cut: &Cut<'_>) -> Ending {
+        if self.min_rtt_us >= cut.tick.times(1) { Ending::RoundTrip } else { Ending::Brief }
     }
 
     /// Only S is visible: a pure ACK after a wait that neither the round trip nor its usual variation explains.
@@ -253,7 +266,7 @@ impl OpenHold {
             return Ending::Brief;
         }
         if length <= self.min_rtt_us + ROUND_TRIP_SLACK_US {
-            return Ending::RoundTrip;
+            return self.short_ending(cut);
         }
         if rise(self.first.s_pure_in, now.s_pure_in) == 0 {
             return if rise(self.first.s_data_in, now.s_data_in) > 0 { Ending::Reply } else { Ending::Unexplained };

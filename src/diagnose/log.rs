@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::model::Moment;
 
-use super::hold::{Cause, Ending};
+use super::hold::{Cause, Ending, OpenHold};
 
 /// Ended holds that are kept one by one, for charts.
 const KEPT: usize = 256;
@@ -97,6 +97,19 @@ pub struct Glimpses {
     pub unread: u64,
     /// Only S was seen, waiting longer than the round trip takes.
     pub aged: u64,
+}
+
+impl Glimpses {
+    /// Counts a hold whose end was not seen.
+    pub fn count(&mut self, hold: &OpenHold) {
+        if hold.paired > hold.unread {
+            self.paired += 1;
+        } else if hold.paired > 0 {
+            self.unread += 1;
+        } else if hold.aged > 0 {
+            self.aged += 1;
+        }
+    }
 }
 
 /// All ended holds of one direction.

@@ -37,7 +37,8 @@ impl Engine {
             let ato = readings.first.iter().chain(&readings.second).flatten();
             let ato = ato.filter_map(|socket| socket.info?.ato()).filter(|ato| *ato > 0).min();
             let stays = track.verdict().is_some();
-            self.candidates.set_ato(id, ato.unwrap_or(0));
+            let unread = track.directions.iter().any(crate::diagnose::Direction::leaves_unread);
+            self.candidates.set_pace(id, ato.unwrap_or(0), unread);
             if stays {
                 self.candidates.add(id, interest(first_side, target), at);
             }
@@ -73,8 +74,7 @@ fn is(socket: &Socket, wanted: Cookie) -> bool {
 }
 
 fn interest(first: Side, target: ProbeTarget) -> crate::diagnose::Interest {
-    let mut interest = crate::diagnose::Interest::default();
-    interest.class = crate::diagnose::Class::Likely;
+    let mut interest = crate::diagnose::Interest { class: crate::diagnose::Class::Likely, ..Default::default() };
     interest.sender[first as usize] = true;
     if target.second.is_none() {
         interest.sender[first.other() as usize] = true;

@@ -4,6 +4,7 @@
 //! more than they must to know where an answer ends; meaning is `wire`'s, `model`'s and `diagnose`'s.
 #![allow(clippy::disallowed_methods)]
 
+pub mod file;
 mod host;
 mod live;
 mod owners;

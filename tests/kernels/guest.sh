@@ -25,18 +25,18 @@ result() {
     echo "=== end $name"
 }
 
-# as USER COMMAND…
+# as root|nobody COMMAND…
 as() {
     user=$1
     shift
-    if [ "$user" = root ]; then "$@"; else setpriv --reuid "$user" --regid nogroup --clear-groups -- "$@"; fi
+    if [ "$user" = root ]; then "$@"; else setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; fi
 }
 
 # Traffic of one mode for as long as a command runs. Its first requests are over before the command looks.
 beside() {
     mode=$1
     shift
-    setuidgid nobody stallscope lab --mode "$mode" --requests 1000000 >/dev/null 2>&1 &
+    stallscope lab --mode "$mode" --requests 1000000 >/dev/null 2>&1 &
     traffic=$!
     sleep 2
     "$@"
@@ -44,7 +44,7 @@ beside() {
     wait "$traffic"
 }
 
-result lab setuidgid nobody stallscope lab --requests 20 --format json
+result lab as nobody stallscope lab --requests 20 --format json
 for user in root nobody; do
     for mode in nagle response nodelay one-write msg-more; do
         beside "$mode" result "check-$user-$mode" as "$user" stallscope check --for 3s --all --format json

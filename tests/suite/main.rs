@@ -12,7 +12,11 @@
 
 mod agreement;
 mod captures;
+mod check;
 mod decoder;
+mod directions;
+mod engine;
+mod json_document;
 mod judge;
 mod lab;
 mod layering;
@@ -26,6 +30,9 @@ mod scenario;
 mod scenario_vectors;
 mod scenarios;
 mod shape;
+mod sim;
+mod stall;
 mod sys;
 mod table;
+mod tui;
 mod vectors;

@@ -158,6 +158,11 @@ fn the_receiver_has_not_answered() {
     assert!(!answered(20, 0), "in the same tick, and acknowledged: it was before");
     assert!(answered(20, 1), "in the same tick, and on its way");
     assert!(answered(16, 0) && answered(16, 1));
+    assert!(
+        answered(21, 1),
+        "an older answer is still on its way, and can bring the acknowledgement when it is sent again"
+    );
+    assert!(!is_paired(&sender(), &receiver().queues(0, 1)), "it has something to send");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use rustix::thread::UnshareFlags;
 use stallscope::lab::RawOption;
@@ -39,4 +41,37 @@ pub fn open_tun(name: &str) -> io::Result<File> {
 pub fn unshare_network() -> io::Result<()> {
     // SAFETY: only the network namespace is left; descriptors and memory stay shared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
+}
+
+/// Makes `command` run in a sandbox in which `socket(AF_NETLINK, …)` fails with EPERM, as under many seccomp profiles.
+pub fn without_netlink(command: &mut Command) {
+    #[expect(clippy::cast_possible_truncation, reason = "the codes of classic BPF fit 16 bits")]
+    const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+        libc::sock_filter { code: code as u16, jt, jf, k }
+    }
+    const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    /// Offset of the first argument's low half in `struct seccomp_data`.
+    const FIRST_ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
+    #[expect(clippy::cast_possible_truncation, reason = "the numbers of system calls fit 32 bits")]
+    const PROGRAM: [libc::sock_filter; 6] = [
+        step(LOAD, 0, 0, 0),
+        step(IS, 0, 3, libc::SYS_socket as u32),
+        step(LOAD, 0, 0, FIRST_ARGUMENT),
+        step(IS, 0, 1, libc::AF_NETLINK as u32),
+        step(libc::BPF_RET, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(libc::BPF_RET, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let confine = || {
+        let mut steps = PROGRAM;
+        let program = libc::sock_fprog { len: 6, filter: steps.as_mut_ptr() };
+        // SAFETY: both calls are system calls without memory of their own; the program outlives the second.
+        let confined = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+        };
+        if confined { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec the closure makes system calls only, and allocates nothing.
+    unsafe { command.pre_exec(confine) };
 }

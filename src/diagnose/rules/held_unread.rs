@@ -9,6 +9,12 @@ use super::super::fact::{Test, nothing};
 /// polls on its own schedule is met with everything read within one probe interval by chance at most every other time.
 pub const DRAINS_THAT_TELL: u32 = 8;
 
+/// How soon after the release R's program must have read everything to have waited for the rest, µs: two ticks at 250 Hz.
+pub const DRAIN_AT_ONCE_US: u64 = 8_000;
+
+/// Of the holds of a receiver that waits for the rest, one in so many may be read later: programs get scheduled away.
+pub const LATE_DRAINS_ALLOWED: u64 = 4;
+
 /// Holds that tell a receiver that does not read from one that was scheduled away once.
 pub const HOLDS_THAT_TELL: u64 = 3;
 

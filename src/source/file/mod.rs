@@ -1,0 +1,216 @@
+//! Evidence that somebody else took: what a file is, is told from its content, and all of them speak in events.
+
+mod capture;
+mod detect;
+mod dump;
+mod grouping;
+mod packets;
+mod provenance;
+mod text;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::model::{Event, Host};
+use crate::record::input::Input;
+use crate::record::{ReadError, Reader};
+
+use capture::CaptureReader;
+use detect::{Content, detect};
+use dump::DumpReader;
+use text::TextReader;
+
+pub use provenance::{Provenance, SourceKind, Timing};
+
+/// What can be read, for messages.
+const EXPECTED: &str = "expected a stallscope recording, a dump that `ss -D FILE` wrote, the text of `ss -tinmoe`, or a pcap \
+                        or pcapng capture of an nlmon device";
+
+/// Bytes that are looked at to tell what a file is.
+const PREFIX: usize = 64 << 10;
+
+/// Why a file gave no events.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// It cannot be opened or read.
+    #[error("reading {name} failed: {source}")]
+    Io {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory.
+    #[error("{name} is a directory: name the files in it")]
+    Directory {
+        /// The directory.
+        name: String,
+    },
+    /// Nothing in it.
+    #[error("{name} is empty: {EXPECTED}")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// Something else.
+    #[error("{name} is {found}: {EXPECTED}")]
+    Other {
+        /// The file.
+        name: String,
+        /// What it was taken for.
+        found: String,
+    },
+    /// A recording that cannot be read.
+    #[error("{name}: {source}")]
+    Recording {
+        /// The file.
+        name: String,
+        /// Why.
+        source: ReadError,
+    },
+    /// Read to its end, and no socket in it.
+    #[error("{name} was read as {kind} and holds no TCP socket: {detail}")]
+    NoSocket {
+        /// The file.
+        name: String,
+        /// What it was read as.
+        kind: &'static str,
+        /// How far, and what was in the way.
+        detail: String,
+    },
+}
+
+/// A reader of one kind of file.
+trait FileReader: Send {
+    /// Gives some more events; `false` at the end.
+    fn next(&mut self, sink: &mut dyn FnMut(Event<'_>)) -> io::Result<bool>;
+    /// What was damaged, skipped or not understood so far, and where.
+    fn notes(&self) -> Vec<String>;
+    /// What this source gives and cannot give, as far as it was read.
+    fn provenance(&self) -> Provenance;
+}
+
+enum Inner {
+    Recording(Box<Reader<Input<Box<dyn Read + Send>>>>),
+    Other(Box<dyn FileReader>),
+}
+
+/// A file as a source of events.
+pub struct FileSource {
+    name: String,
+    inner: Inner,
+    began: bool,
+    surveys: u64,
+    runs: u64,
+}
+
+impl std::fmt::Debug for FileSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileSource").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl FileSource {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is nothing that can be read; the message says what it is and what was expected.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        if path.as_os_str() == "-" {
+            return Self::from_reader("standard input", Box::new(io::stdin()));
+        }
+        let name = path.display().to_string();
+        let io = |source| SourceError::Io { name: name.clone(), source };
+        let file = File::open(path).map_err(io)?;
+        if file.metadata().map_err(io)?.is_dir() {
+            return Err(SourceError::Directory { name });
+        }
+        Self::from_reader(&name, Box::new(file))
+    }
+
+    /// Reads from any stream; `name` stands for it in messages.
+    ///
+    /// # Errors
+    /// As for [`FileSource::open`].
+    pub fn from_reader(name: &str, reader: Box<dyn Read + Send>) -> Result<Self, SourceError> {
+        let name = name.to_owned();
+        let mut input = Input::new(reader);
+        let prefix = input.peek(PREFIX).map_err(|source| SourceError::Io { name: name.clone(), source })?;
+        let inner = match detect(prefix) {
+            Content::Empty => return Err(SourceError::Empty { name }),
+            Content::Other(found) => return Err(SourceError::Other { name, found }),
+            Content::Recording => match Reader::new(input) {
+                Ok(reader) => Inner::Recording(Box::new(reader)),
+                Err(source) => return Err(SourceError::Recording { name, source }),
+            },
+            Content::Dump => Inner::Other(Box::new(DumpReader::new(input))),
+            Content::Capture => Inner::Other(Box::new(CaptureReader::new(input))),
+            Content::Text(encoding) => Inner::Other(Box::new(TextReader::new(input, encoding))),
+        };
+        Ok(Self { name, inner, began: false, surveys: 0, runs: 0 })
+    }
+
+    /// Gives some more events to `sink`; `false` at the end. A file that is no recording begins with a host of which nothing
+    /// is known.
+    ///
+    /// # Errors
+    /// The file cannot be read further, or was read to its end without finding a socket.
+    pub fn next(&mut self, sink: &mut dyn FnMut(Event<'_>)) -> Result<bool, SourceError> {
+        let (mut surveys, mut runs) = (0, 0);
+        let counting = &mut |event: Event<'_>| {
+            surveys += u64::from(matches!(event, Event::SurveyBegin { .. }));
+            runs += u64::from(matches!(event, Event::Run(_) | Event::Probe { .. }));
+            sink(event);
+        };
+        let io = |source| SourceError::Io { name: self.name.clone(), source };
+        let more = match &mut self.inner {
+            Inner::Recording(reader) => {
+                reader.next(counting).map_err(|source| SourceError::Recording { name: self.name.clone(), source })?
+            }
+            Inner::Other(reader) => {
+                if !std::mem::replace(&mut self.began, true) {
+                    counting(Event::Host(&Host::default()));
+                }
+                reader.next(counting).map_err(io)?
+            }
+        };
+        self.surveys += surveys;
+        self.runs += runs;
+        if !more && self.runs == 0 && !matches!(self.inner, Inner::Recording(_)) {
+            return Err(self.no_socket());
+        }
+        Ok(more)
+    }
+
+    fn no_socket(&self) -> SourceError {
+        let notes = self.notes();
+        let detail = if notes.is_empty() { EXPECTED.to_owned() } else { notes[..notes.len().min(3)].join("; ") };
+        SourceError::NoSocket { name: self.name.clone(), kind: self.provenance().kind.name(), detail }
+    }
+
+    /// What was damaged, skipped or not understood so far, and where.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.inner {
+            Inner::Recording(reader) => reader.notes().to_vec(),
+            Inner::Other(reader) => reader.notes(),
+        }
+    }
+
+    /// What this source gives and cannot give, as far as it was read.
+    pub fn provenance(&self) -> Provenance {
+        let mut provenance = match &self.inner {
+            Inner::Recording(_) => Provenance::recording(),
+            Inner::Other(reader) => reader.provenance(),
+        };
+        provenance.surveys = self.surveys;
+        provenance
+    }
+
+    /// The name of the file, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}

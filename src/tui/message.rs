@@ -1,0 +1,165 @@
+//! What can happen to the state, and what it asks for in return.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use crate::filter::Filter;
+use crate::model::ConnectionId;
+
+use super::columns::Column;
+use super::state::Pane;
+use super::view::{Detail, View};
+
+/// What a key of the table means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Leave the program.
+    Quit,
+    /// Stop the program like any job (`fg` resumes it).
+    Suspend,
+    /// Draw everything anew.
+    Repaint,
+    /// Show or leave the help.
+    Help,
+    /// Show or leave the notes.
+    Notes,
+    /// One screen back; in the overview, show everything again.
+    Back,
+    /// Drill down; in a list, choose.
+    Enter,
+    /// One line up.
+    Up,
+    /// One line down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first line.
+    Top,
+    /// To the last line.
+    Bottom,
+    /// The next pane.
+    NextPane,
+    /// The pane before.
+    PreviousPane,
+    /// That pane, counted from 1.
+    Pane(u8),
+    /// The other direction of the connection.
+    OtherDirection,
+    /// Open the filter prompt.
+    Filter,
+    /// Sort by the next column.
+    SortNext,
+    /// Turn the order round.
+    SortReverse,
+    /// Choose columns.
+    Columns,
+    /// Stop and resume the display; in a list, tick.
+    Freeze,
+    /// Survey more often.
+    Faster,
+    /// Survey less often.
+    Slower,
+    /// Copy the finding.
+    Copy,
+    /// Write the finding to a file.
+    Write,
+}
+
+/// An edit of the prompt's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// A character typed.
+    Insert(char),
+    /// The character before the cursor goes.
+    Backspace,
+    /// The character under the cursor goes.
+    Delete,
+    /// The word before the cursor goes.
+    DeleteWord,
+    /// Everything goes.
+    Clear,
+    /// One to the left.
+    Left,
+    /// One to the right.
+    Right,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// The filter used before.
+    Older,
+    /// The filter used after.
+    Newer,
+    /// Use it.
+    Submit,
+    /// Leave everything as it was.
+    Cancel,
+}
+
+/// Where drawing put things: what a click and a page mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// The rows of the overview's table.
+    pub table: Rect,
+    /// The columns of its head: which, first cell, cells.
+    pub columns: Vec<(Column, u16, u16)>,
+    /// The panes on screen.
+    pub panes: Vec<(Pane, Rect)>,
+    /// Lines that a page has on this screen.
+    pub page: usize,
+    /// The furthest that the focused text can be scrolled.
+    pub furthest: usize,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A key of the table.
+    Do(Action),
+    /// A key in the prompt.
+    Prompt(Edit),
+    /// Text pasted into the prompt.
+    Paste(String),
+    /// The left button went down at that cell.
+    Click {
+        /// Cells from the left.
+        x: u16,
+        /// Cells from the top.
+        y: u16,
+    },
+    /// The wheel turned by so many notches, down if positive.
+    Wheel(i8),
+    /// The producer published.
+    View(Arc<View>),
+    /// A frame was drawn.
+    Drawn(Drawn),
+    /// An effect went well.
+    Done(String),
+    /// An effect failed.
+    Failed(String),
+}
+
+/// Something that the outside is asked to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Leave the program.
+    Quit,
+    /// Stop the program.
+    Suspend,
+    /// Draw everything anew.
+    Repaint,
+    /// Give every detail of that connection, and probe it.
+    Select(Option<ConnectionId>),
+    /// Show only what passes.
+    Filter(Filter, String),
+    /// Survey that often.
+    Period(Duration),
+    /// Put the finding on the clipboard: the connection and which of its directions.
+    Copy(Arc<Detail>, usize),
+    /// Write the finding to a file.
+    Write(Arc<Detail>, usize),
+}

@@ -1,0 +1,102 @@
+//! The live display: all connections with the stalls first, and for each the proof.
+//!
+//! A producer's thread owns the source and the engine and publishes immutable [`view::View`]s. The display's thread turns
+//! keys into [`message::Message`]s through the one table of [`keys`], [`update::update`] changes the [`state::State`] and
+//! answers with effects, and [`draw::draw`] makes a frame from the state.
+//!
+//! **Architecture invariant:** `update` and everything it calls is pure; `draw` and the panes read only; `app`, `terminal`,
+//! `worker` and `handout` alone touch the system.
+
+mod app;
+mod build;
+mod columns;
+mod detail;
+mod draw;
+mod handout;
+mod keys;
+mod message;
+mod order;
+mod panes;
+mod prompt;
+mod state;
+mod terminal;
+mod text;
+mod theme;
+mod update;
+mod view;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use crate::source::LookError;
+use crate::watch::{Watch, WatchOptions};
+
+pub use app::Ended;
+pub use theme::ColorChoice;
+pub use worker::Drive;
+
+use theme::Theme;
+
+/// How to show.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How to watch.
+    pub watch: WatchOptions,
+    /// The filter to begin with, in the filter language; it must parse.
+    pub filter: String,
+    /// What colours are used.
+    pub color: ColorChoice,
+    /// Whether only ASCII is drawn.
+    pub ascii: bool,
+}
+
+/// Why there is no display.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// Input or output is not a terminal.
+    #[error(
+        "the display needs a terminal, and standard input or output is none\n  `stallscope check` prints a report instead"
+    )]
+    NotATerminal,
+    /// The sockets cannot be looked at.
+    #[error(transparent)]
+    Look(#[from] LookError),
+    /// The terminal failed.
+    #[error("drawing on the terminal: {0}\n  `stallscope check` prints a report instead")]
+    Terminal(#[from] io::Error),
+}
+
+/// Whether standard input and output are a terminal.
+pub fn has_terminal() -> bool {
+    terminal::Screen::is_there()
+}
+
+/// Shows this host's connections until the user leaves.
+///
+/// # Errors
+/// There is no terminal, it fails, or the kernel refuses to be looked at.
+pub fn run(options: &Options) -> Result<Ended, TuiError> {
+    if !has_terminal() {
+        return Err(TuiError::NotATerminal);
+    }
+    let watch = Watch::start(options.watch.clone(), &mut |_| {})?;
+    show(Box::new(watch), options)
+}
+
+/// Shows whatever drives an engine: the live kernel, or a recording.
+///
+/// # Errors
+/// There is no terminal, or it fails.
+#[allow(clippy::disallowed_methods)]
+pub fn show(drive: Box<dyn Drive>, options: &Options) -> Result<Ended, TuiError> {
+    if !has_terminal() {
+        return Err(TuiError::NotATerminal);
+    }
+    let var = |name: &str| std::env::var(name).ok();
+    let theme = Theme::of_environment(options.color, options.ascii, &var);
+    let period = options.watch.interval;
+    Ok(app::run(drive, theme, &options.filter, period)?)
+}

@@ -1,0 +1,5 @@
+//! Tests of the display: frames at several sizes, keys as messages.
+
+mod frames;
+mod keyboard;
+mod world;

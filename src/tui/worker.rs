@@ -1,0 +1,278 @@
+//! The producer's thread: drives an engine, looks up names, publishes views.
+#![allow(clippy::disallowed_methods)]
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+
+use crate::engine::Engine;
+use crate::filter::Filter;
+use crate::model::{ConnectionId, Event, Owners};
+use crate::source;
+use crate::watch::{Step, Watch};
+
+use super::build::Builder;
+use super::view::View;
+
+/// Time between two views while something is held: quick enough to see an age move, slow enough to read.
+const LIVE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Least time between two walks of `/proc` for names.
+const NAMES_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A walk of `/proc` is followed by so many times its own length without one.
+const NAMES_REST: u32 = 20;
+
+/// The longest time for which commands are not looked at.
+const ATTENTION_US: u64 = 20_000;
+
+/// Something that brings an engine forward: the live kernel, or a recording.
+pub trait Drive: Send {
+    /// The engine.
+    fn engine(&mut self) -> &mut Engine;
+
+    /// Does what is due, or waits for it no longer than 20 ms. Answers whether a survey ended.
+    ///
+    /// # Errors
+    /// What could not be looked at, in words. Earlier data stay, and stepping may go on.
+    fn step(&mut self) -> Result<bool, String>;
+
+    /// The survey period in force.
+    fn period(&self) -> Duration;
+
+    /// Asks for another survey period.
+    fn set_period(&mut self, period: Duration);
+
+    /// Whether the sockets' holders can be looked up on this host.
+    fn names_are_here(&self) -> bool;
+}
+
+impl Drive for Watch {
+    fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    fn step(&mut self) -> Result<bool, String> {
+        let until = self.clock().now().after(ATTENTION_US);
+        match Watch::step(self, until, &mut |_| {}) {
+            Ok(step) => Ok(step == Step::Surveyed),
+            Err(error) => Err(error.to_string().split('\n').map(str::trim).collect::<Vec<_>>().join("; ")),
+        }
+    }
+
+    fn period(&self) -> Duration {
+        Watch::period(self)
+    }
+
+    fn set_period(&mut self, period: Duration) {
+        self.set_interval(period);
+    }
+
+    fn names_are_here(&self) -> bool {
+        true
+    }
+}
+
+/// What the producer is asked to do.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Give every detail of that connection, and probe it.
+    Select(Option<ConnectionId>),
+    /// Show only what passes.
+    Filter(Filter, String),
+    /// Survey that often.
+    Period(Duration),
+    /// End.
+    Stop,
+}
+
+/// A producer at work. Dropping it ends it.
+#[derive(Debug)]
+pub struct Worker {
+    commands: Sender<Command>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts a producer on its own thread. `publish` gets each view.
+    ///
+    /// # Errors
+    /// The thread could not be made.
+    pub fn start(drive: Box<dyn Drive>, publish: Box<dyn Fn(View) + Send>) -> std::io::Result<Self> {
+        let (commands, inbox) = channel();
+        let names = drive.names_are_here().then(NameFinder::start).transpose()?;
+        let producer = Producer { drive, builder: Builder::default(), names, pinned: None, published: None };
+        let run = move || producer.run(&inbox, &*publish);
+        let thread = std::thread::Builder::new().name("producer".to_owned()).spawn(run)?;
+        Ok(Self { commands, thread: Some(thread) })
+    }
+
+    /// Asks for something; answers whether the producer still works.
+    pub fn ask(&self, command: Command) -> bool {
+        self.commands.send(command).is_ok()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            // It panicked if this fails, and the panic was shown.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Producer {
+    drive: Box<dyn Drive>,
+    builder: Builder,
+    names: Option<NameFinder>,
+    pinned: Option<ConnectionId>,
+    published: Option<Instant>,
+}
+
+impl Producer {
+    fn run(mut self, inbox: &Receiver<Command>, publish: &dyn Fn(View)) {
+        loop {
+            let mut due = false;
+            loop {
+                match inbox.try_recv() {
+                    Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return,
+                    Ok(command) => {
+                        self.obey(command);
+                        due = true;
+                    }
+                    Err(TryRecvError::Empty) => break,
+                }
+            }
+            due |= self.step();
+            due |= self.take_names();
+            if due || self.is_live() {
+                let period = self.drive.period();
+                publish(self.builder.view(self.drive.engine(), period));
+                self.published = Some(Instant::now());
+            }
+        }
+    }
+
+    fn is_live(&mut self) -> bool {
+        let rested = self.published.is_none_or(|at| at.elapsed() >= LIVE_INTERVAL);
+        let now = self.drive.engine().now();
+        rested && (self.pinned.is_some() || self.builder.is_live(now))
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Select(id) => self.select(id),
+            Command::Filter(filter, text) => self.builder.set_filter(filter, text),
+            Command::Period(period) => self.drive.set_period(period),
+            Command::Stop => {}
+        }
+    }
+
+    fn select(&mut self, id: Option<ConnectionId>) {
+        let engine = self.drive.engine();
+        if let Some(old) = self.pinned.take() {
+            engine.unpin(old);
+        }
+        if let Some(new) = id {
+            engine.pin(new);
+        }
+        self.pinned = id;
+        self.builder.select(id);
+    }
+
+    /// Answers whether there is something new to show.
+    fn step(&mut self) -> bool {
+        match self.drive.step() {
+            Ok(surveyed) => {
+                if surveyed {
+                    self.builder.set_trouble(None);
+                    self.ask_names();
+                }
+                surveyed
+            }
+            Err(why) => {
+                self.builder.set_trouble(Some(why));
+                true
+            }
+        }
+    }
+
+    fn ask_names(&mut self) {
+        if let Some(names) = &mut self.names {
+            let unnamed = self.builder.unnamed(self.drive.engine());
+            names.ask(unnamed);
+        }
+    }
+
+    fn take_names(&mut self) -> bool {
+        let Some(found) = self.names.as_mut().and_then(NameFinder::take) else { return false };
+        self.drive.engine().feed(Event::Owners(&found));
+        self.builder.learn(&found);
+        true
+    }
+}
+
+/// Looks up names on a thread of its own: a walk of `/proc` can take longer than a hold.
+struct NameFinder {
+    questions: Sender<FxHashSet<u32>>,
+    answers: Receiver<(Vec<(u32, Owners)>, Duration)>,
+    asked: bool,
+    rest_until: Instant,
+}
+
+impl NameFinder {
+    fn start() -> std::io::Result<Self> {
+        let (questions, inbox) = channel::<FxHashSet<u32>>();
+        let (outbox, answers) = channel();
+        let run = move || {
+            for inodes in inbox {
+                let began = Instant::now();
+                let found = source::look_up_owners(&inodes);
+                if outbox.send((found, began.elapsed())).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("names".to_owned()).spawn(run)?;
+        Ok(Self { questions, answers, asked: false, rest_until: Instant::now() })
+    }
+
+    fn ask(&mut self, inodes: FxHashSet<u32>) {
+        if !self.asked && !inodes.is_empty() && Instant::now() >= self.rest_until {
+            self.asked = self.questions.send(inodes).is_ok();
+        }
+    }
+
+    fn take(&mut self) -> Option<Vec<(u32, Owners)>> {
+        let (found, took) = self.answers.try_recv().ok()?;
+        self.asked = false;
+        self.rest_until = Instant::now() + NAMES_INTERVAL.max(took * NAMES_REST);
+        Some(found)
+    }
+}
+
+/// The latest view, for a reader that may be slower than the producer.
+#[derive(Debug, Default)]
+pub struct Slot(std::sync::Mutex<Option<Arc<View>>>);
+
+impl Slot {
+    /// Leaves a view; answers whether the one before was taken.
+    pub fn put(&self, view: View) -> bool {
+        self.lock().replace(Arc::new(view)).is_none()
+    }
+
+    /// Takes the view that was left.
+    pub fn take(&self) -> Option<Arc<View>> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<View>>> {
+        // Nothing inside can be half done: a view is put whole.
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,154 @@
+//! The engine on what sources can do wrong: sockets that vanish, answers in the wrong order, garbage, a clock that steps back.
+
+use stallscope::diagnose::{Level, Verdict};
+use stallscope::engine::{Engine, Planned};
+use stallscope::model::{Counters, Event, Moment, SurveyReport};
+use stallscope::wire::{Socket, encode_socket};
+
+use super::vectors::{Change, R, S, end, receiver, sender};
+
+fn messages_of(sockets: &[Socket]) -> Vec<u8> {
+    let mut run = Vec::new();
+    for socket in sockets {
+        encode_socket(&mut run, socket);
+    }
+    run
+}
+
+fn survey(engine: &mut Engine, at: u64, sockets: &[Socket]) {
+    engine.feed(Event::SurveyBegin { at: Moment(at), wall_us: Some(1) });
+    engine.feed(Event::Run(&messages_of(sockets)));
+    engine.feed(Event::SurveyEnd { at: Moment(at + 3_000), report: &SurveyReport::default() });
+}
+
+/// An engine that has seen the stall in one survey, and its plan.
+fn surveyed() -> (Engine, Planned) {
+    let mut engine = Engine::new(10_000);
+    survey(&mut engine, 1_000_000, &[sender(), receiver()]);
+    let plan = engine.plan(Moment(1_010_000), 100);
+    assert_eq!(plan.len(), 1, "the stall's shape is a candidate");
+    (engine, plan[0])
+}
+
+fn answer(engine: &mut Engine, at: u64, planned: &Planned, answers: &[u8]) {
+    engine.feed(Event::Probe { at: Moment(at), target: planned.target, answers });
+}
+
+fn verdict(engine: &Engine) -> Option<(Verdict, Option<Level>)> {
+    let id = engine.connections().next()?;
+    engine.finding(id).map(|finding| (finding.verdict, finding.level))
+}
+
+/// An error message, as for a socket that is not there: `ENOENT`.
+fn not_found() -> Vec<u8> {
+    let mut message = 36_u32.to_ne_bytes().to_vec();
+    message.extend_from_slice(&2_u16.to_ne_bytes());
+    message.resize(16, 0);
+    message.extend_from_slice(&(-2_i32).to_ne_bytes());
+    message.resize(36, 0);
+    message
+}
+
+#[test]
+fn the_plan_asks_for_the_sender_first_and_by_cookie() {
+    let (_, planned) = surveyed();
+    assert_eq!((planned.target.first.0, planned.target.second.map(|cookie| cookie.0)), (S, Some(R)));
+    assert_eq!((planned.first.cookie.0, planned.second.map(|socket| socket.cookie.0)), (S, Some(R)));
+}
+
+#[test]
+fn a_consistent_probe_is_a_look_and_a_moving_sender_is_none() {
+    let (mut engine, planned) = surveyed();
+    let moved = sender().with("segs_in", 151);
+    answer(&mut engine, 1_010_000, &planned, &messages_of(&[sender(), receiver(), moved]));
+    let id = engine.connections().next().expect("a connection");
+    let direction = |engine: &Engine| {
+        engine.track(id).expect("watched").directions.each_ref().map(|one| one.open().map(|hold| hold.samples))
+    };
+    assert_eq!(direction(&engine).into_iter().flatten().sum::<u32>(), 1, "the survey's own look");
+    answer(&mut engine, 1_020_000, &planned, &messages_of(&[sender(), receiver(), sender()]));
+    assert_eq!(direction(&engine).into_iter().flatten().sum::<u32>(), 2);
+    assert_eq!(engine.probes(), 2);
+}
+
+#[test]
+fn a_socket_that_vanishes_in_a_probe_is_noted_and_nothing_is_concluded() {
+    let (mut engine, planned) = surveyed();
+    let before = verdict(&engine);
+    for answers in [
+        [messages_of(&[sender()]), not_found(), messages_of(&[sender()])].concat(),
+        [not_found(), messages_of(&[receiver()]), not_found()].concat(),
+        [not_found(), not_found(), not_found()].concat(),
+    ] {
+        answer(&mut engine, 1_010_000, &planned, &answers);
+    }
+    assert_eq!(verdict(&engine), before);
+    assert!(engine.notes().lines().any(|note| note.contains("vanished") && note.contains('3')), "{:?}", engine.notes());
+}
+
+#[test]
+fn answers_in_the_wrong_order_or_of_other_sockets_are_no_look() {
+    let (mut engine, planned) = surveyed();
+    let before = verdict(&engine);
+    let other = end(0x77, "127.0.0.1:80", "0.0.0.0:0");
+    for answers in [
+        messages_of(&[receiver(), sender(), receiver()]),
+        messages_of(&[other, other, other]),
+        messages_of(&[sender(), other, sender()]),
+        messages_of(&[sender()]),
+        messages_of(&[sender(), receiver(), sender(), receiver(), sender(), receiver(), sender()]),
+        Vec::new(),
+    ] {
+        answer(&mut engine, 1_010_000, &planned, &answers);
+    }
+    assert_eq!(verdict(&engine).map(|(verdict, _)| verdict), before.map(|(verdict, _)| verdict));
+    assert!(verdict(&engine).is_some_and(|(_, level)| level < Some(Level::Proven)));
+}
+
+#[test]
+fn garbage_is_counted_and_never_taken_for_an_empty_table() {
+    let (mut engine, planned) = surveyed();
+    answer(&mut engine, 1_010_000, &planned, &[0xff; 50]);
+    engine.feed(Event::SurveyBegin { at: Moment(2_000_000), wall_us: None });
+    engine.feed(Event::Run(&[7; 33]));
+    let report = SurveyReport { truncated_reads: 1, overflows: 2, interrupted: true, ..SurveyReport::default() };
+    engine.feed(Event::SurveyEnd { at: Moment(2_003_000), report: &report });
+    let notes: Vec<_> = engine.notes().lines().collect();
+    for wanted in ["not a whole netlink message", "cut off", "ENOBUFS", "NLM_F_DUMP_INTR"] {
+        assert!(notes.iter().any(|note| note.contains(wanted)), "{wanted} in {notes:?}");
+    }
+    assert_eq!(engine.table().socket_count(), 2, "an incomplete survey forgets nobody");
+}
+
+#[test]
+fn sockets_are_gone_after_two_complete_surveys_and_their_stall_is_remembered() {
+    let (mut engine, _) = surveyed();
+    survey(&mut engine, 2_000_000, &[]);
+    assert_eq!(engine.table().socket_count(), 2, "one dump alone proves nothing");
+    survey(&mut engine, 3_000_000, &[]);
+    assert_eq!(engine.table().socket_count(), 0);
+    let id = engine.connections().next().expect("remembered");
+    assert!(engine.finding(id).is_some_and(|finding| finding.gone.is_some()));
+}
+
+#[test]
+fn a_clock_that_steps_back_and_counters_that_reset_are_survived() {
+    let (mut engine, planned) = surveyed();
+    survey(&mut engine, 500_000, &[sender().with("busy_time", 0), receiver()]);
+    answer(&mut engine, 400_000, &planned, &messages_of(&[sender(), receiver(), sender()]));
+    let counters = |n| Counters { delayed_acks: Some(n), ..Counters::default() };
+    engine.feed(Event::Counters { at: Moment(10), counters: counters(50) });
+    engine.feed(Event::Counters { at: Moment(5), counters: counters(3) });
+    assert!(engine.watched_us() < 10_000_000, "{}", engine.watched_us());
+    let id = engine.connections().next().expect("a connection");
+    let finding = engine.finding(id).expect("a finding");
+    assert!(finding.hold.held_ms < 1_000.0, "{:?}", finding.hold);
+    assert!(finding.level < Some(Level::Proven));
+}
+
+#[test]
+fn the_same_socket_listed_twice_in_a_dump_counts_once() {
+    let mut engine = Engine::new(10_000);
+    survey(&mut engine, 1_000_000, &[sender(), receiver(), sender(), receiver()]);
+    assert_eq!((engine.table().socket_count(), engine.table().connection_count()), (2, 1));
+}
