@@ -24,6 +24,7 @@ mod link;
 mod links;
 mod netns;
 mod observe;
+mod programs;
 mod relay;
 mod rules;
 mod scenario;
