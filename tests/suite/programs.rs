@@ -323,7 +323,7 @@ fn postgres_folder() -> Option<PathBuf> {
     folders.pop()
 }
 
-/// PostgreSQL refuses to run as root, and this namespace has no other user: in a further user namespace, the same user is
+/// A program that must not run as root, and this namespace has no other user: in a further user namespace, the same user is
 /// mapped to one that is not root.
 fn not_root(program: &Path) -> Command {
     let mut command = Command::new("unshare");
@@ -404,7 +404,8 @@ fn nginx_between_a_leg_that_stalls_and_one_that_does_not() {
         let _behind = python();
         let folder = Folder::new("nginx");
         let configuration = folder.write("nginx.conf", &nginx_configuration(&folder.0));
-        let mut command = Command::new(find("nginx").expect("found above"));
+        // As root it would hand its folders to another user, which this namespace does not have.
+        let mut command = not_root(&find("nginx").expect("found above"));
         command.arg("-e").arg("stderr").arg("-c").arg(configuration).arg("-p").arg(&folder.0);
         let _proxy = Program::start(&mut command).listens(8082);
         let client = Client::start(8082, headers_and_body_apart());
