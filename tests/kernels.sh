@@ -52,7 +52,7 @@ prepare_apt() {
 # Downloads and unpacks the newest cloud kernel of a version.
 fetch() {
     local version=$1 package release unpack
-    package=$(apt-cache "${apt_options[@]}" search --names-only "^linux-image-${version//./\\.}[.0-9+a-z-]*-cloud-amd64\$" |
+    package=$(apt-cache "${apt_options[@]}" search --names-only "^linux-image-${version//./\\.}[.-][.0-9+a-z-]*-cloud-amd64\$" |
         awk '{print $1}' | sort -V | tail -1)
     [ -n "$package" ] || return 1
     release=${package#linux-image-}
@@ -67,6 +67,7 @@ fetch() {
         done
         for deb in *.deb; do dpkg-deb -x "$deb" root; done
     )
+    [ -n "$(find "$unpack/root" -name 'tcp_diag.ko*')" ] || return 1
     mv "$unpack/root" "$cache/$version"
 }
 
