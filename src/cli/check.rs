@@ -1,10 +1,5 @@
 //! `stallscope check`: watch for a while, report, and say by the exit status whether there was a stall.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use signal_hook::consts::{SIGINT, SIGTERM};
-
 use crate::filter::Filter;
 use crate::report::{Report, Selection, to_json, to_markdown, to_text};
 use crate::source::{LiveOptions, LookError};
@@ -14,6 +9,7 @@ use crate::wire::Family;
 use super::Exit;
 use super::args::{CheckArgs, Format};
 use super::output::{complain, paint, print};
+use super::stop::Stop;
 
 /// Runs the command.
 pub(super) fn run(args: &CheckArgs) -> Exit {
@@ -40,30 +36,6 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
         Some(level) if level >= args.fail_on => Exit::Stall,
         _ => Exit::Clean,
     })
-}
-
-/// Set by the signals that ask the program to end.
-struct Stop {
-    any: Arc<AtomicBool>,
-    interrupted: Arc<AtomicBool>,
-}
-
-impl Stop {
-    fn install() -> Self {
-        let stop = Self { any: Arc::default(), interrupted: Arc::default() };
-        for signal in [SIGINT, SIGTERM] {
-            // Without a handler the signal ends the program at once, which is what it asks for.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.any));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&stop.any));
-        }
-        let _ = signal_hook::flag::register(SIGINT, Arc::clone(&stop.interrupted));
-        stop
-    }
-
-    fn exit(&self) -> Option<Exit> {
-        let exit = if self.interrupted.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Terminated };
-        self.any.load(Ordering::Relaxed).then_some(exit)
-    }
 }
 
 fn watch(args: &CheckArgs, filter: &Filter, stop: &Stop) -> Result<Report, LookError> {

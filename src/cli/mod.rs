@@ -5,8 +5,10 @@
 
 mod args;
 mod check;
+mod lab;
 mod live;
 mod output;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -62,5 +64,6 @@ pub fn run() -> Exit {
         None => live::run(&args.live),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Demo(args)) => live::demo(&args),
+        Some(Command::Lab(args)) => lab::run(&args),
     }
 }

@@ -194,7 +194,11 @@ impl OpenHold {
     /// What ended it, and when, from the first look that does not meet it any more.
     pub fn end(&self, at: Moment, cut: &Cut<'_>) -> (Ending, Moment) {
         let ended = release_moment(at, cut, self.last_seen);
-        (self.classify(at, cut, ended), ended)
+        let ending = self.classify(at, cut, ended);
+        // Whatever went by meanwhile, what S and R report is of the latest of it: a brief cork must not be taken for one that
+        // lasted from look to look. It lasted at least until it was last seen.
+        let unseen = ending == Ending::Released && at.since(self.last_seen) > SAME_HOLD_GAP_US;
+        (ending, if unseen { self.last_seen } else { ended })
     }
 
     fn classify(&self, at: Moment, cut: &Cut<'_>, ended: Moment) -> Ending {
