@@ -30,7 +30,8 @@ result() {
 as() {
     user=$1
     shift
-    if [ "$user" = root ]; then "$@"; else setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; fi
+    # With its path: the shell takes its own applet for a bare name.
+    if [ "$user" = root ]; then "$@"; else /bin/setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; fi
 }
 
 # Traffic of one mode for as long as a command runs. Its first requests are over before the command looks.
