@@ -16,6 +16,7 @@ mod check;
 mod decoder;
 mod directions;
 mod engine;
+mod files;
 mod json_document;
 mod judge;
 mod lab;

@@ -1,13 +1,9 @@
 //! Files that other programs wrote, against what those programs say of the same bytes.
 
-#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
-
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Seen, oracle_pairs, read_all, read_bytes};
+use super::common::{Seen, oracle_pairs, read_all, read_bytes};
 use stallscope::source::file::{FileSource, SourceError};
 use stallscope::wire::{FIELDS, Message, Socket, TcpState, Unit, messages};
 
@@ -112,7 +108,7 @@ fn text_and_dump_of_this_machine_give_the_same_values() {
 
 #[test]
 fn a_dump_that_is_cut_gives_what_is_whole() {
-    let bytes = std::fs::read(common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
+    let bytes = std::fs::read(super::common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
     for len in 16..bytes.len() {
         let Ok(mut source) = FileSource::from_reader("cut", Box::new(std::io::Cursor::new(bytes[..len].to_vec())))
         else {
@@ -143,7 +139,7 @@ fn is_done(bytes: &[u8]) -> bool {
 
 #[test]
 fn several_dumps_are_a_series_and_families_of_one_instant_are_one() {
-    let v4 = std::fs::read(common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
+    let v4 = std::fs::read(super::common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
     let v6 = in_v6(&v4);
     let seen = read_bytes(&[v4.clone(), v6.clone(), v4.clone(), v6].concat());
     assert_eq!(seen.surveys.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4]);
@@ -208,7 +204,7 @@ fn capture(dump: &[u8], big: bool, ng: bool) -> Vec<u8> {
 
 #[test]
 fn captures_of_nlmon_give_the_sockets_and_the_time() {
-    let dump = std::fs::read(common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
+    let dump = std::fs::read(super::common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
     let want = read_bytes(&dump);
     for (big, ng) in [(false, false), (true, false), (false, true), (true, true)] {
         let bytes = capture(&dump, big, ng);

@@ -1,20 +1,14 @@
 //! Readers against damage: fixtures with bytes changed, cut, doubled and moved. Seeded, so that a failure comes again.
 //! `STALLSCOPE_MUTATIONS` sets how many cases there are; a release build in CI runs a million.
 
-#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
-
-mod common;
-#[path = "common/series.rs"]
-mod series;
-
-use series::{Random, Series};
+use super::series::{Random, Series};
 use stallscope::model::{Event, Moment, SurveyReport};
 use stallscope::record::{RedactOptions, Redactor, Writer};
 use stallscope::source::file::FileSource;
 use stallscope::wire::messages;
 
 fn recording() -> Vec<u8> {
-    let template = std::fs::read(common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
+    let template = std::fs::read(super::common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
     let mut series = Series::new(4, &template, 3);
     let mut writer = Writer::new(Vec::new()).expect("written");
     for second in 0..4 {
@@ -38,7 +32,7 @@ fn capture(dump: &[u8]) -> Vec<u8> {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let read = |name: &str| std::fs::read(common::fixture(name)).expect("the fixture");
+    let read = |name: &str| std::fs::read(super::common::fixture(name)).expect("the fixture");
     let dump = read("stall-linux-7.3.4.nl");
     let text = read("stall-linux-7.3.4.ss.txt");
     let wide = String::from_utf8_lossy(&text).encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -145,7 +139,7 @@ impl std::io::Read for Endless {
 fn memory_stays_bounded_however_long_the_file() {
     // 2 GiB where a release build asks for it; the bound does not depend on the length.
     let len = std::env::var("STALLSCOPE_LONG_TEXT").ok().and_then(|text| text.parse().ok()).unwrap_or(64 << 20);
-    let text = std::fs::read(common::fixture("stall-linux-7.3.4.ss.txt")).expect("the fixture");
+    let text = std::fs::read(super::common::fixture("stall-linux-7.3.4.ss.txt")).expect("the fixture");
     for text in [text, b"x".to_vec(), b"ESTAB 0 0 ".to_vec(), b"cubic rto:1 (".to_vec()] {
         let endless = Endless { text: text.repeat((64 << 10) / text.len()), at: 0, left: len };
         let Ok(mut source) = FileSource::from_reader("long", Box::new(endless)) else { continue };

@@ -53,7 +53,7 @@ pub fn read_bytes(bytes: &[u8]) -> Seen {
 }
 
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/dumps").join(name)
 }
 
 /// Captures of other kernels; they are not part of the project.

@@ -1,23 +1,17 @@
 //! Recordings: what goes in comes out, whatever happens to the file.
 
-#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
-
-mod common;
-#[path = "common/series.rs"]
-mod series;
-
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use series::{Random, Series};
+use super::series::{Random, Series};
 use stallscope::model::{Counters, Event, Host, Moment, Owner, Owners, ProbeTarget, SurveyReport};
 use stallscope::record::{ReadError, Reader, VERSION, Writer};
 use stallscope::wire::Cookie;
 
 fn template() -> Vec<u8> {
-    std::fs::read(common::fixture("stall-linux-7.3.4.nl")).expect("the fixture")
+    std::fs::read(super::common::fixture("stall-linux-7.3.4.nl")).expect("the fixture")
 }
 
 /// An event in words, for comparing.
@@ -238,7 +232,7 @@ fn a_kill_leaves_all_but_the_last_second() {
     for round in 0..50usize {
         let path = dir.path().join(format!("{round}.ssrec"));
         let mut child = Command::new(&me)
-            .args(["--exact", "child_that_records_until_killed", "--nocapture"])
+            .args(["--exact", "files::recording::child_that_records_until_killed", "--nocapture"])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .spawn()

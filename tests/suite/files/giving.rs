@@ -1,13 +1,10 @@
 //! Giving evidence away: exports, and pseudonyms.
 
-#![allow(clippy::expect_used, clippy::cast_possible_truncation, unreachable_pub)] // Helpers outside of test functions.
-
-mod common;
-
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::process::Command;
 
-use common::{fixture, oracle_pairs, read_bytes, sockets};
+use super::common::{fixture, oracle_pairs, read_bytes, sockets};
 use stallscope::model::{Event, Host, Moment, Owner, Owners};
 use stallscope::record::export::{Exporter, Format, SsVersion};
 use stallscope::record::{RedactOptions, Redactor};
@@ -107,10 +104,10 @@ fn redact(bytes: &[u8], options: RedactOptions) -> (Vec<Socket>, String) {
     ] {
         redactor.redact(&event, |event| match event {
             Event::Run(run) => out.extend(sockets(run)),
-            other => words += &format!("{other:?}"),
+            other => write!(words, "{other:?}").expect("a string takes all"),
         });
     }
-    words += &format!("{:?}", redactor.replaced().collect::<Vec<_>>());
+    write!(words, "{:?}", redactor.replaced().collect::<Vec<_>>()).expect("a string takes all");
     (out, words)
 }
 
