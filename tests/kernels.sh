@@ -23,7 +23,7 @@ skip() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for tool in qemu-system-x86_64 busybox cpio xz dpkg-deb apt-get python3; do
+for tool in qemu-system-x86_64 busybox cpio xz dpkg-deb apt-get python3 setpriv; do
     command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 [ "$(uname -m)" = x86_64 ] || skip "the guests are x86_64, this machine is $(uname -m)"
@@ -91,13 +91,15 @@ module() {
     esac
 }
 
-# The archive that a guest boots: busybox, stallscope, two modules, and what to do.
+# The archive that a guest boots: busybox, setpriv, stallscope, two modules, and what to do.
 initramfs() {
     local kernel=$1 archive=$2 root=$work/root
     rm -rf "$root"
     mkdir -p "$root"/{bin,dev,proc,sys,tmp,modules,etc}
     cp "$busybox" "$root/bin/"
     put "$root" "$binary"
+    # Busybox's own cannot change the user.
+    put "$root" "$(command -v setpriv)"
     module "$kernel" "$root/modules" inet_diag
     module "$kernel" "$root/modules" tcp_diag
     printf 'root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$root/etc/passwd"

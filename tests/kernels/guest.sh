@@ -1,6 +1,7 @@
 #!/bin/busybox sh
 # Runs as the first process of a guest. Each result stands between two marks on the console.
-/bin/busybox --install -s /bin
+# What is there already stays.
+/bin/busybox --install -s /bin 2>/dev/null
 export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -29,7 +30,8 @@ result() {
 as() {
     user=$1
     shift
-    if [ "$user" = root ]; then "$@"; else setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; fi
+    # With its path: the shell takes its own applet for a bare name.
+    if [ "$user" = root ]; then "$@"; else /bin/setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; fi
 }
 
 # Traffic of one mode for as long as a command runs. Its first requests are over before the command looks.
