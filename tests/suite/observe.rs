@@ -68,9 +68,6 @@ impl Observer for Check {
             if !matches!(output.status.code(), Some(0 | 1)) {
                 return Err(format!("check: {}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
             }
-            if let Ok(keep) = std::env::var("KEEPJSON") {
-                let _ = std::fs::write(format!("{keep}/{}.json", std::process::id()), &output.stdout);
-            }
             let report: Value =
                 serde_json::from_slice(&output.stdout).map_err(|error| format!("check's JSON: {error}"))?;
             Ok(Observed { findings: findings(&report)?, began, ended })
