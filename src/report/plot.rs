@@ -1,5 +1,7 @@
 //! A plot of latency by request number, in characters.
 
+use std::fmt::Write;
+
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
@@ -74,7 +76,7 @@ fn draw(grid: &[Vec<char>], longest: usize, charset: Charset) -> String {
         out.push('\n');
     }
     let columns = grid.first().map_or(0, Vec::len);
-    out.push_str(&format!("{:>8} {corner}{}\n", "", String::from(base).repeat(columns)));
+    let _ = writeln!(out, "{:>8} {corner}{}", "", String::from(base).repeat(columns));
     let last = format!("request {longest}");
     let room = columns.saturating_sub(last.len() + 1);
     out.push_str(format!("{:>10}1{:room$}{}", "", "", if room > 0 { &last } else { "" }).trim_end());
@@ -84,6 +86,7 @@ fn draw(grid: &[Vec<char>], longest: usize, charset: Charset) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

@@ -57,7 +57,7 @@ impl Pair {
 }
 
 /// Data segments of the end whose writes are tried, and pure ACKs of its peer.
-pub(super) fn segments(pair: Pair, server_sends: bool) -> (Option<u32>, Option<u32>) {
+pub(super) fn segments(pair: &Pair, server_sends: bool) -> (Option<u32>, Option<u32>) {
     let [sender, receiver] = pair.sender_first(server_sends);
     let handshake = if server_sends { OPENER_HANDSHAKE } else { 0 };
     let data = sender.and_then(|socket| socket.info?.data_segs_out());

@@ -180,7 +180,7 @@ impl<'a> Bench<'a> {
         let summary = Summary::of(samples);
         let latencies_ms: Vec<f64> = samples.iter().map(|sample| sample.took.as_secs_f64() * 1e3).collect();
         let server_sends = self.mode.server_sends(self.sizes);
-        let (data_segments, pure_acks) = segments(figures.pair, server_sends);
+        let (data_segments, pure_acks) = segments(&figures.pair, server_sends);
         let ends = figures.pair.sender_first(server_sends);
         let trial = Trial { mode: self.mode, sizes: self.sizes, host, ends, latencies_ms: &latencies_ms };
         Row {

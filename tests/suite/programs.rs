@@ -129,7 +129,9 @@ impl Client {
             stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
             let mut answers = 0;
             while !seen.load(Ordering::Relaxed) {
-                parts.iter().for_each(|part| stream.write_all(part).expect("the server reads"));
+                for part in &parts {
+                    stream.write_all(part).expect("the server reads");
+                }
                 read_answer(&mut stream);
                 answers += 1;
             }
@@ -314,7 +316,7 @@ fn redis_with_its_benchmark_is_healthy() {
     });
 }
 
-/// Where Debian and others keep PostgreSQL's server programs.
+/// Where Debian and others keep `PostgreSQL`'s server programs.
 fn postgres_folder() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut folders: Vec<PathBuf> = versions.flatten().map(|entry| entry.path().join("bin")).collect();
