@@ -17,6 +17,7 @@ pub mod model;
 pub mod record;
 pub mod report;
 pub mod source;
+pub mod trial;
 pub mod tui;
 pub mod watch;
 pub mod wire;

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::evidence_args::{ExportArgs, RecordArgs, RedactArgs, SnapshotArgs};
 use crate::diagnose::Level;
 use crate::filter::Filter;
+use crate::lab::Mode;
 
 /// Shows which TCP connections wait on a kernel timer, and proves it.
 #[derive(Debug, Parser)]
@@ -40,6 +42,8 @@ pub(super) struct LiveArgs {
 pub(super) enum Command {
     /// Watch this host's connections for a while and report what they wait for.
     Check(CheckArgs),
+    /// Make the stall and each of its cures on loopback, measure them, and show what stallscope says of each.
+    Lab(LabArgs),
     /// Make a real stall on loopback and show it live: the first thing to run.
     Demo(LiveArgs),
     /// Record this host's connections into a file that somebody else can look at.
@@ -50,6 +54,72 @@ pub(super) enum Command {
     Export(ExportArgs),
     /// Copy a file with pseudonyms for addresses, ports, hosts, users and processes.
     Redact(RedactArgs),
+}
+
+/// How to write the lab's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LabFormat {
+    /// For a person, with a plot.
+    Text,
+    /// For a program: one object, described in docs/lab.md.
+    Json,
+    /// For a spreadsheet: one line for each mode.
+    Csv,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Sizes are writes in bytes joined by `+`: `--request 100+70000` is a request of two writes. \
+`tiny-writes` always makes 20000 one-byte writes, with Nagle and with TCP_NODELAY.
+
+Exit status: 0 measured; 2 wrong usage; 3 could not make or look at sockets; 130 interrupted, after printing what was \
+measured. See docs/lab.md.")]
+pub(super) struct LabArgs {
+    /// Requests of each mode
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(super) requests: u64,
+    /// A mode to try, may be repeated [default: all]
+    #[arg(long = "mode", value_name = "NAME", value_parser = mode_parser())]
+    pub(super) modes: Vec<Mode>,
+    /// The writes of a request, in bytes
+    #[arg(long, value_name = "BYTES[+BYTES…]", default_value = "10+10", value_parser = writes)]
+    pub(super) request: Writes,
+    /// The writes of a reply, in bytes
+    #[arg(long, value_name = "BYTES[+BYTES…]", default_value = "20", value_parser = writes)]
+    pub(super) reply: Writes,
+    /// Pause before each request
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = humantime::parse_duration)]
+    pub(super) think: Duration,
+    /// How to write the results
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: LabFormat,
+    /// When to use colour
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(super) color: Color,
+}
+
+/// The writes of a message.
+#[derive(Clone, Debug)]
+pub(super) struct Writes(pub(super) Vec<usize>);
+
+/// The largest message, in bytes: each end keeps one in memory.
+const MESSAGE_MAX: usize = 64 << 20;
+
+fn writes(text: &str) -> Result<Writes, String> {
+    let size = |part: &str| match part.trim().parse() {
+        Ok(0) => Err("a write needs at least one byte".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(_) => Err(format!("{part:?} is no number of bytes; write sizes joined by `+`, such as 10+10")),
+    };
+    let sizes: Vec<usize> = text.split('+').map(size).collect::<Result<_, _>>()?;
+    let total = sizes.iter().fold(0, |sum: usize, bytes| sum.saturating_add(*bytes));
+    if total > MESSAGE_MAX { Err("a message may have at most 64 MiB".to_owned()) } else { Ok(Writes(sizes)) }
+}
+
+fn mode_parser() -> impl TypedValueParser<Value = Mode> {
+    // `tiny-writes` stands for both of its rows.
+    let names = Mode::ALL.into_iter().filter(|mode| *mode != Mode::TinyWritesNoDelay);
+    let values = names.map(|mode| PossibleValue::new(mode.name()).help(mode.about()));
+    PossibleValuesParser::new(values).try_map(|name| Mode::named(&name).ok_or("no such mode"))
 }
 
 /// When to paint.
@@ -172,6 +242,16 @@ mod tests {
         let args = Args::try_parse_from(["stallscope", "check", "notsentt > 0"]).unwrap();
         let Some(Command::Check(args)) = args.command else { panic!("{args:?}") };
         assert!(args.parse_filter().unwrap_err().contains('^'));
+    }
+
+    #[test]
+    fn sizes_are_writes_joined_by_plus() {
+        assert_eq!(writes("10+70000").unwrap().0, [10, 70_000]);
+        for wrong in ["", "10+", "0", "-1", "10,10", "99999999999", "18446744073709551615+1"] {
+            assert!(writes(wrong).is_err(), "{wrong}");
+        }
+        assert!(Args::try_parse_from(["stallscope", "lab", "--mode", "nagle", "--mode", "cork"]).is_ok());
+        assert!(Args::try_parse_from(["stallscope", "lab", "--mode", "nagel"]).is_err());
     }
 
     #[test]

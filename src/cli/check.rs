@@ -1,7 +1,5 @@
 //! `stallscope check`: watch for a while, report, and say by the exit status whether there was a stall.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-
 use crate::filter::Filter;
 use crate::report::{Report, Selection, to_json, to_markdown, to_text};
 use crate::source::{LiveOptions, LookError};
@@ -23,7 +21,7 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let stop = Stop::install(&[SIGINT, SIGTERM]);
+    let stop = Stop::install();
     let reports = if args.from.is_empty() {
         watch(args, &filter, &stop).map(|report| vec![report]).map_err(|error| (error.to_string(), Exit::CouldNotLook))
     } else {

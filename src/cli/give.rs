@@ -5,8 +5,6 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-
 use crate::evidence::{self, ConvertError};
 use crate::filter::Filter;
 use crate::record::RedactOptions;
@@ -62,7 +60,7 @@ fn try_export(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 fn markdown(source: &mut FileSource, output: &Path, force: bool) -> Result<(), Failure> {
-    let stop = Stop::install(&[SIGINT, SIGTERM]);
+    let stop = Stop::install();
     let selection = Selection { filter: &Filter::default(), filter_text: "", all: false };
     let report = from::report(source, &selection, &stop).map_err(|error| (error.to_string(), Exit::Usage))?;
     let mut sink = Sink::open(output, force, false).map_err(usage)?;

@@ -8,6 +8,7 @@ mod check;
 mod evidence_args;
 mod from;
 mod give;
+mod lab;
 mod live;
 mod output;
 mod record;
@@ -72,5 +73,6 @@ pub fn run() -> Exit {
         Some(Command::Snapshot(args)) => record::snapshot(&args),
         Some(Command::Export(args)) => give::export(&args),
         Some(Command::Redact(args)) => give::redact(&args),
+        Some(Command::Lab(args)) => lab::run(&args),
     }
 }

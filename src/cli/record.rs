@@ -5,8 +5,6 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 use crate::evidence::{Progress, TakeError, TakeOptions, take};
 use crate::filter::Filter;
 use crate::record::default_name;
@@ -60,7 +58,7 @@ fn run(wanted: &Wanted<'_>) -> Exit {
         Err(message) => return refused(&message),
     };
     // Before the file is made: a signal from then on must leave it whole.
-    let stop = Stop::install(&[SIGINT, SIGTERM, SIGHUP]);
+    let stop = Stop::install_with_hang_up();
     let path = wanted.output.map_or_else(default_path, Path::to_owned);
     let sink = match Sink::open(&path, wanted.force, true) {
         Ok(sink) => sink,

@@ -1,47 +1,45 @@
-//! Ending when asked to, after saying what was seen.
+//! Being asked to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Exit;
 
-/// Set by the signals that ask the program to end. A second one ends it at once.
+/// Set by the signals that ask the program to end.
 pub(super) struct Stop {
-    /// Any of them came.
+    /// Whether any of them came.
     pub(super) any: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
-    hung_up: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Listens for these signals.
-    pub(super) fn install(signals: &[i32]) -> Self {
-        let stop = Self { any: Arc::default(), interrupted: Arc::default(), hung_up: Arc::default() };
-        for &signal in signals {
-            // Without a handler the signal ends the program at once, which is what it asks for.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop.any));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&stop.any));
-            let which = match signal {
-                SIGINT => &stop.interrupted,
-                SIGHUP => &stop.hung_up,
-                _ => continue,
-            };
-            let _ = signal_hook::flag::register(signal, Arc::clone(which));
-        }
+    /// Takes over SIGINT and SIGTERM. A second one ends the program at once.
+    pub(super) fn install() -> Self {
+        let stop = Self { any: Arc::default(), interrupted: Arc::default() };
+        stop.take_over(SIGINT);
+        stop.take_over(SIGTERM);
+        let _ = signal_hook::flag::register(SIGINT, Arc::clone(&stop.interrupted));
         stop
     }
 
-    /// The exit status that tells which signal came; `None` when none did.
+    /// The same, and SIGHUP: what is being written is finished when the terminal goes away.
+    pub(super) fn install_with_hang_up() -> Self {
+        let stop = Self::install();
+        stop.take_over(SIGHUP);
+        stop
+    }
+
+    /// Without a handler the signal ends the program at once, which is what it asks for; so a failure needs no telling.
+    fn take_over(&self, signal: i32) {
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&self.any));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&self.any));
+    }
+
+    /// The exit status that they ask for, once one came.
     pub(super) fn exit(&self) -> Option<Exit> {
-        let exit = if self.interrupted.load(Ordering::Relaxed) {
-            Exit::Interrupted
-        } else if self.hung_up.load(Ordering::Relaxed) {
-            Exit::HungUp
-        } else {
-            Exit::Terminated
-        };
+        let exit = if self.interrupted.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Terminated };
         self.any.load(Ordering::Relaxed).then_some(exit)
     }
 }

@@ -318,3 +318,75 @@ fn receiver_grew(r: &Entry) -> Option<Class> {
     let pattern = growth.pure_acks_out > 0 && growth.data_segs_out > 0 && growth.data_segs_in > growth.data_segs_out;
     Some(if pattern { Class::Likely } else { Class::Active })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL_US: u64 = 10_000;
+
+    fn crowd(counts: [(Class, u32); 3]) -> Candidates {
+        let mut candidates = Candidates::new(INTERVAL_US);
+        let mut next = 0;
+        for (class, count) in counts {
+            for _ in 0..count {
+                candidates.add(ConnectionId::numbered(next), Interest { sender: [true, false], class }, Moment(0));
+                next += 1;
+            }
+        }
+        candidates
+    }
+
+    /// How often each connection is looked at in five seconds, with `room` in one turn.
+    fn looks(candidates: &mut Candidates, room: usize) -> FxHashMap<ConnectionId, u32> {
+        let mut looks = FxHashMap::default();
+        for ms in 0..5_000 {
+            for (id, _) in candidates.take_due(Moment(ms * 1000), room) {
+                *looks.entry(id).or_default() += 1;
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn with_room_for_all_each_is_looked_at_every_interval() {
+        let mut candidates = crowd([(Class::Likely, 3), (Class::Possible, 3), (Class::Active, 3)]);
+        let looks = looks(&mut candidates, 9);
+        assert_eq!(looks.len(), 9);
+        assert!(looks.values().all(|n| (490..=580).contains(n)), "{looks:?}");
+    }
+
+    #[test]
+    fn a_likely_one_is_not_crowded_out_and_the_others_take_turns() {
+        let mut candidates = crowd([(Class::Likely, 1), (Class::Possible, 40), (Class::Active, 40)]);
+        let looks = looks(&mut candidates, 8);
+        assert!(looks[&ConnectionId::numbered(0)] >= 490, "{looks:?}");
+        assert!((1..41).all(|n| looks.get(&ConnectionId::numbered(n)).is_some_and(|n| *n > 10)), "{looks:?}");
+    }
+
+    #[test]
+    fn a_better_reason_moves_a_connection_up_and_none_lets_it_go() {
+        let mut candidates = crowd([(Class::Likely, 0), (Class::Possible, 0), (Class::Active, 2)]);
+        let id = ConnectionId::numbered(0);
+        candidates.add(id, Interest::BOTH, Moment(0));
+        candidates.expire(Moment(ACTIVE_STAYS_US + 1));
+        assert_eq!(candidates.len(), 1, "the active one is forgotten first");
+        candidates.pin(id, Moment(0));
+        candidates.expire(Moment(STAYS_US + 1));
+        assert_eq!(candidates.len(), 1, "a pinned one stays");
+        candidates.unpin(id);
+        candidates.expire(Moment(STAYS_US + 1));
+        assert!(candidates.is_empty());
+        assert_eq!(candidates.next_due(8), None);
+    }
+
+    #[test]
+    fn short_holds_and_unread_data_are_looked_at_more_often() {
+        let mut candidates = crowd([(Class::Likely, 2), (Class::Possible, 0), (Class::Active, 0)]);
+        candidates.set_pace(ConnectionId::numbered(0), 8_000, false);
+        candidates.set_pace(ConnectionId::numbered(1), 40_000, true);
+        let looks = looks(&mut candidates, 2);
+        assert!(looks[&ConnectionId::numbered(0)] >= 2_400, "{looks:?}");
+        assert!(looks[&ConnectionId::numbered(1)] >= 1_600, "{looks:?}");
+    }
+}

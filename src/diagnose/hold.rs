@@ -10,6 +10,10 @@ use super::rules::{NagleView, Shape};
 /// Two looks further apart than this cannot tell what happened in between, µs: more than one hold fits.
 pub const SAME_HOLD_GAP_US: u64 = 60_000;
 
+/// A cork, pacing or window hold that ended within a gap longer than this lasted only until it was last seen, µs: half of the
+/// 50 ms from which a cork counts, so that a late look cannot make a brief cork a lasting one.
+const RELEASE_GAP_US: u64 = 25_000;
+
 /// Holds shorter than this many ticks are the ordinary coming and going of data.
 const BRIEF_TICKS: u32 = 2;
 
@@ -194,7 +198,11 @@ impl OpenHold {
     /// What ended it, and when, from the first look that does not meet it any more.
     pub fn end(&self, at: Moment, cut: &Cut<'_>) -> (Ending, Moment) {
         let ended = release_moment(at, cut, self.last_seen);
-        (self.classify(at, cut, ended), ended)
+        let ending = self.classify(at, cut, ended);
+        // Whatever went by meanwhile, what S and R report is of the latest of it: a brief cork must not be taken for one that
+        // lasted from look to look. It lasted at least until it was last seen.
+        let unseen = ending == Ending::Released && at.since(self.last_seen) > RELEASE_GAP_US;
+        (ending, if unseen { self.last_seen } else { ended })
     }
 
     fn classify(&self, at: Moment, cut: &Cut<'_>, ended: Moment) -> Ending {

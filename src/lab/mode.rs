@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::options::{Options, QuickAck};
-use super::traffic::{Client, Message, Part, Sending, Server, Traffic};
+use super::traffic::{Client, Message, Part, Reading, Sending, Server, Traffic};
 
 /// Writes that `tiny-writes` makes: enough for its ratio of bytes to segments to be steady.
 const TINY_WRITES: u64 = 20_000;
@@ -129,6 +129,11 @@ impl Mode {
         traffic
     }
 
+    /// Whether the server's writes are what is tried: its reply comes in several writes, or is halved, and the request in one.
+    pub fn server_sends(self, sizes: &Sizes) -> bool {
+        self == Self::Response || (sizes.request.len() < 2 && sizes.reply.len() > 1)
+    }
+
     fn shape(self, traffic: &mut Traffic) {
         let Traffic { client, server, .. } = traffic;
         match self {
@@ -172,6 +177,8 @@ fn tiny(client: &mut Client, server: &mut Server, nodelay: bool) {
     client.think = Duration::ZERO;
     client.options = Options { nodelay, ..Options::default() };
     server.reply = Message::default();
+    // A read for each byte would measure the reader, not the segments.
+    server.read = Reading::Drain;
 }
 
 #[cfg(test)]

@@ -161,10 +161,15 @@ impl Running {
         self.shared.requests.load(Ordering::Relaxed)
     }
 
+    /// Whether every client has ended, or the traffic was stopped. A client that stays after its last request has not.
+    pub fn is_over(&self) -> bool {
+        self.stop.is_set() || self.clients.iter().all(|(_, thread)| thread.is_finished())
+    }
+
     /// Waits until this many requests are done; `false` when the traffic ended before.
     pub fn wait_for(&self, requests: u64) -> bool {
         while self.requests() < requests {
-            if self.stop.is_set() || self.clients.iter().all(|(_, thread)| thread.is_finished()) {
+            if self.is_over() {
                 return self.requests() >= requests;
             }
             thread::sleep(Duration::from_millis(1));

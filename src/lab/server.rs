@@ -73,6 +73,7 @@ impl Worker<'_> {
 
     fn read(&self, buffer: &mut Buffer) -> Result<(), End> {
         match &self.server.read {
+            Reading::Drain => self.conn.receive(usize::MAX, buffer).map(drop),
             Reading::Whole | Reading::Stop { .. } => self.conn.receive_exact(self.request, buffer),
             Reading::Parts(parts) => parts.iter().try_for_each(|&part| self.conn.receive_exact(part, buffer)),
             Reading::Peek => self.read_by_peeking(buffer),

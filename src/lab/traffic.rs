@@ -199,6 +199,8 @@ pub enum Reading {
     /// Waits in `recv` until the whole request has come.
     #[default]
     Whole,
+    /// Reads whatever has come, as much as there is: for requests that nobody answers.
+    Drain,
     /// Exact reads of these sizes in turn; together the size of a request.
     Parts(Vec<usize>),
     /// Looks with `MSG_PEEK` each millisecond until the whole request is there, then reads it.
@@ -258,6 +260,9 @@ fn check_leg(client: &Client, server: &Server) -> Result<(), &'static str> {
         && parts.iter().fold(0, |sum: usize, part| sum.saturating_add(*part)) != request
     {
         return Err("the parts that the server reads must add up to the request");
+    }
+    if server.read == Reading::Drain && !server.reply.is_empty() {
+        return Err("a server that drains cannot tell requests apart, so it cannot reply");
     }
     match &server.upstream {
         Some(upstream) if upstream.server.reply.is_empty() => Err("a proxy needs replies from the server behind it"),

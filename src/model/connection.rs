@@ -11,6 +11,14 @@ pub struct ConnectionId {
     pub(super) generation: u32,
 }
 
+#[cfg(test)]
+impl ConnectionId {
+    /// An identity of no table, for tests of what only keeps identities.
+    pub(crate) fn numbered(index: u32) -> Self {
+        Self { index, generation: 0 }
+    }
+}
+
 /// One of the two ends, in the order that the table met them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {

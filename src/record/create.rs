@@ -1,4 +1,5 @@
 //! Making the file of a recording.
+#![allow(clippy::disallowed_methods)]
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;

@@ -4,9 +4,12 @@
 
 mod json;
 mod markdown;
+mod plot;
 mod select;
 mod style;
 mod text;
+mod trial_data;
+mod trial_text;
 mod words;
 
 use crate::diagnose::{Finding, Level, Severity, Tick, Verdict};
@@ -15,9 +18,12 @@ use crate::model::{Counters, Host, Owners};
 
 pub use json::to_json;
 pub use markdown::{finding_to_markdown, to_markdown};
+pub use plot::Charset;
 pub use select::{ConnectionEnd, matching};
 pub use style::Paint;
 pub use text::to_text;
+pub use trial_data::{LAB_SCHEMA, trials_to_csv, trials_to_json};
+pub use trial_text::trials_to_text;
 pub use words::clean;
 
 /// How the tick is known.

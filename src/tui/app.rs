@@ -160,7 +160,7 @@ impl App {
             Effect::Quit => {}
             Effect::Suspend => self.screen.suspend()?,
             Effect::Repaint => self.screen.repaint()?,
-            Effect::Select(id) => self.ask(Command::Select(id)),
+            Effect::Select { id, probe } => self.ask(Command::Select { id, probe }),
             Effect::Filter(filter, text) => self.ask(Command::Filter(filter, text)),
             Effect::Period(period) => self.ask(Command::Period(period)),
             Effect::Copy(detail, direction) => {

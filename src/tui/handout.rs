@@ -59,3 +59,33 @@ fn write_new(path: &Path, text: &str) -> io::Result<PathBuf> {
     file.write_all(text.as_bytes()).map_err(told)?;
     Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_for_its_owner_only_and_never_written_over() {
+        let folder = std::env::temp_dir().join(format!("stallscope-handout-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("finding.md");
+        let written = write_new(&path, "text").unwrap();
+        assert!(written.is_absolute());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = write_new(&path, "other").unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        assert!(again.to_string().contains("finding.md"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "text");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_copy_is_one_osc_52_sequence() {
+        let mut out = Vec::new();
+        copy("## finding", &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("\x1b]52;c;") && text.contains("IyMgZmluZGluZw=="), "{text:?}");
+    }
+}

@@ -152,8 +152,13 @@ pub enum Effect {
     Suspend,
     /// Draw everything anew.
     Repaint,
-    /// Give every detail of that connection, and probe it.
-    Select(Option<ConnectionId>),
+    /// Give every detail of that connection.
+    Select {
+        /// Which.
+        id: Option<ConnectionId>,
+        /// Whether the user chose it: then it is probed whatever it does. The first row alone is no choice.
+        probe: bool,
+    },
     /// Show only what passes.
     Filter(Filter, String),
     /// Survey that often.

@@ -1,6 +1,6 @@
 //! The order of rows: chosen by a column, never jumping by itself.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use crate::diagnose::{Severity, Verdict};
 
@@ -26,21 +26,40 @@ impl Default for Sort {
 /// moves only when what it is sorted by does.
 pub fn order(rows: &[Row], names: &Names, sort: Sort) -> Vec<u32> {
     let mut places: Vec<u32> = (0u32..).take(rows.len()).collect();
-    let row = |place: u32| &rows[place as usize];
+    // Names are looked up once a row, not once a comparison.
+    let named: Vec<_> = match sort.column {
+        Column::Sender => rows.iter().map(|row| name(&row.sender, names)).collect(),
+        Column::Receiver => rows.iter().map(|row| name(&row.receiver, names)).collect(),
+        _ => Vec::new(),
+    };
+    let by_name = |a: u32, b: u32| {
+        let of = |place: u32| named.get(place as usize).copied().flatten();
+        // Known names first.
+        match (of(a), of(b)) {
+            (Some(a), Some(b)) => (&a.comm, a.pid).cmp(&(&b.comm, b.pid)),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        }
+    };
     let turned = |ordering: Ordering| if sort.reverse { ordering.reverse() } else { ordering };
     places.sort_unstable_by(|a, b| {
-        let (a, b) = (row(*a), row(*b));
-        turned(compare(a, b, names, sort.column)).then_with(|| (a.since, a.id).cmp(&(b.since, b.id)))
+        let (row_a, row_b) = (&rows[*a as usize], &rows[*b as usize]);
+        let by_column = by_name(*a, *b).then_with(|| compare(row_a, row_b, sort.column));
+        turned(by_column).then_with(|| (row_a.since, row_a.id).cmp(&(row_b.since, row_b.id)))
     });
     places
 }
 
-fn compare(a: &Row, b: &Row, names: &Names, column: Column) -> Ordering {
+fn name<'a>(end: &RowEnd, names: &'a Names) -> Option<&'a Name> {
+    names.get(&end.inode?).and_then(Option::as_ref)
+}
+
+fn compare(a: &Row, b: &Row, column: Column) -> Ordering {
+    let address = |end: &RowEnd| (end.ip, end.port);
     match column {
         Column::Verdict => rank(b).cmp(&rank(a)),
-        Column::Level => (Reverse(a.level), Reverse(rank(a))).cmp(&(Reverse(b.level), Reverse(rank(b)))),
-        Column::Sender => by_end(&a.sender, &b.sender, names),
-        Column::Receiver => by_end(&a.receiver, &b.receiver, names),
+        Column::Level => (b.level, rank(b)).cmp(&(a.level, rank(a))),
+        Column::Sender => address(&a.sender).cmp(&address(&b.sender)),
+        Column::Receiver => address(&a.receiver).cmp(&address(&b.receiver)),
         Column::Held => b.held.cmp(&a.held),
         Column::Unacked => b.unacked.cmp(&a.unacked),
         Column::Ato => b.ato_us.cmp(&a.ato_us),
@@ -64,16 +83,4 @@ fn minute(row: &Row) -> u32 {
 
 fn by_figure(a: Option<f64>, b: Option<f64>) -> Ordering {
     a.unwrap_or(-1.0).total_cmp(&b.unwrap_or(-1.0))
-}
-
-fn by_end(a: &RowEnd, b: &RowEnd, names: &Names) -> Ordering {
-    let name = |end: &RowEnd| end.inode.and_then(|inode| names.get(&inode)).and_then(Option::as_ref);
-    let key = |name: Option<&Name>| name.is_none();
-    let (named_a, named_b) = (name(a), name(b));
-    // Known names first, then addresses.
-    let by_name = match (named_a, named_b) {
-        (Some(a), Some(b)) => (&a.comm, a.pid).cmp(&(&b.comm, b.pid)),
-        (a, b) => key(a).cmp(&key(b)),
-    };
-    by_name.then_with(|| (a.ip, a.port).cmp(&(b.ip, b.port)))
 }

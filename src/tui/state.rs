@@ -122,8 +122,8 @@ pub struct State {
     pub drawn: Drawn,
     /// Survey period asked for.
     pub period: Duration,
-    /// The connection whose detail was asked for last.
-    pub(super) asked: Option<ConnectionId>,
+    /// The connection whose detail was asked for last, and whether it was chosen.
+    pub(super) asked: (Option<ConnectionId>, bool),
     ordered: Option<(u64, Sort)>,
 }
 
@@ -151,7 +151,7 @@ impl State {
             notice: None,
             drawn: Drawn { page: 1, ..Drawn::default() },
             period,
-            asked: None,
+            asked: (None, false),
             ordered: None,
         }
     }

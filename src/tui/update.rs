@@ -31,11 +31,13 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Done(text) => say(state, text, false),
         Message::Failed(text) => say(state, text, true),
     };
-    let selected = state.selected();
-    if selected != state.asked {
-        state.asked = selected;
-        state.direction = 0;
-        effects.push(Effect::Select(selected));
+    let wanted = (state.selected(), state.chosen.is_some());
+    if wanted != state.asked {
+        if wanted.0 != state.asked.0 {
+            state.direction = 0;
+        }
+        state.asked = wanted;
+        effects.push(Effect::Select { id: wanted.0, probe: wanted.1 });
     }
     effects
 }

@@ -79,8 +79,13 @@ impl Drive for Watch {
 /// What the producer is asked to do.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Give every detail of that connection, and probe it.
-    Select(Option<ConnectionId>),
+    /// Give every detail of that connection.
+    Select {
+        /// Which.
+        id: Option<ConnectionId>,
+        /// Whether to probe it whatever it does.
+        probe: bool,
+    },
     /// Show only what passes.
     Filter(Filter, String),
     /// Survey that often.
@@ -161,27 +166,27 @@ impl Producer {
     fn is_live(&mut self) -> bool {
         let rested = self.published.is_none_or(|at| at.elapsed() >= LIVE_INTERVAL);
         let now = self.drive.engine().now();
-        rested && (self.pinned.is_some() || self.builder.is_live(now))
+        rested && self.builder.is_live(now)
     }
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Select(id) => self.select(id),
+            Command::Select { id, probe } => self.select(id, probe),
             Command::Filter(filter, text) => self.builder.set_filter(filter, text),
             Command::Period(period) => self.drive.set_period(period),
             Command::Stop => {}
         }
     }
 
-    fn select(&mut self, id: Option<ConnectionId>) {
+    fn select(&mut self, id: Option<ConnectionId>, probe: bool) {
         let engine = self.drive.engine();
         if let Some(old) = self.pinned.take() {
             engine.unpin(old);
         }
-        if let Some(new) = id {
+        self.pinned = id.filter(|_| probe);
+        if let Some(new) = self.pinned {
             engine.pin(new);
         }
-        self.pinned = id;
         self.builder.select(id);
     }
 

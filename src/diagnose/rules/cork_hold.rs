@@ -3,21 +3,14 @@
 use crate::wire::Timer;
 
 use super::super::fact::{Test, nothing};
+use super::SMALL_WRITE_HELD;
 
 /// How long a hold must last before it is more than a cork that is about to be pulled, µs.
 pub const LASTING_US: u64 = 50_000;
 
 /// What S must look like.
 pub static TESTS: &[Test] = &[
-    Test {
-        fact: "a write smaller than a segment is held back",
-        holds: |cut| {
-            let notsent = cut.notsent()?;
-            Some(notsent > 0 && notsent < cut.s_info()?.snd_mss()?)
-        },
-        sender: |cut| Some(format!("notsent {} B of mss {}", cut.notsent()?, cut.s_info()?.snd_mss()?)),
-        receiver: nothing,
-    },
+    SMALL_WRITE_HELD,
     Test {
         fact: "nothing is in flight: no acknowledgement is waited for",
         holds: |cut| Some(cut.s_info()?.unacked()? == 0),

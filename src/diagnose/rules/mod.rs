@@ -14,7 +14,18 @@ pub mod rtt_bound_nagle;
 use crate::wire::TcpState;
 
 use super::cut::Cut;
-use super::fact::{all_hold, none_fails};
+use super::fact::{Test, all_hold, none_fails, nothing};
+
+/// What Nagle's algorithm and a cork have in common.
+pub(super) const SMALL_WRITE_HELD: Test = Test {
+    fact: "a write smaller than a segment is held back",
+    holds: |cut| {
+        let notsent = cut.notsent()?;
+        Some(notsent > 0 && notsent < cut.s_info()?.snd_mss()?)
+    },
+    sender: |cut| Some(format!("notsent {} B of mss {}", cut.notsent()?, cut.s_info()?.snd_mss()?)),
+    receiver: nothing,
+};
 
 /// What one cut looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

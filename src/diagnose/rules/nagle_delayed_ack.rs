@@ -4,21 +4,14 @@ use crate::wire::{TcpState, Timer};
 
 use super::super::cut::Cut;
 use super::super::fact::{Test, nothing};
+use super::SMALL_WRITE_HELD;
 
 /// What a wait must exceed the round trip by before the round trip does not explain it, µs: three ticks at 250 Hz.
 pub const ABOVE_ROUND_TRIP_US: u64 = 12_000;
 
 /// What S must look like.
 pub static SENDER: &[Test] = &[
-    Test {
-        fact: "a write smaller than a segment is held back",
-        holds: |cut| {
-            let notsent = cut.notsent()?;
-            Some(notsent > 0 && notsent < cut.s_info()?.snd_mss()?)
-        },
-        sender: |cut| Some(format!("notsent {} B of mss {}", cut.notsent()?, cut.s_info()?.snd_mss()?)),
-        receiver: nothing,
-    },
+    SMALL_WRITE_HELD,
     Test {
         fact: "exactly one segment is unacknowledged",
         holds: |cut| Some(cut.s_info()?.unacked()? == 1),

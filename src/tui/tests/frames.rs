@@ -44,9 +44,9 @@ impl Display {
     pub(super) fn send(&mut self, message: Message) {
         for effect in update(&mut self.state, message) {
             match &effect {
-                Effect::Select(id) => {
+                Effect::Select { id, probe } => {
                     self.world.builder.select(*id);
-                    if let Some(id) = id {
+                    if let (Some(id), true) = (id, probe) {
                         self.world.engine.pin(*id);
                     }
                 }

@@ -6,9 +6,10 @@ use crate::tui::columns::Column;
 use crate::tui::message::{Action, Effect, Message};
 use crate::tui::state::{Overlay, Pane, Screen};
 
-fn last_selected(display: &Display) -> Option<crate::model::ConnectionId> {
-    let selected = |effect: &Effect| if let Effect::Select(id) = effect { Some(*id) } else { None };
-    display.effects.iter().rev().find_map(selected).flatten()
+/// Which connection was asked for last, and whether it is to be probed.
+fn last_selected(display: &Display) -> (Option<crate::model::ConnectionId>, bool) {
+    let selected = |effect: &Effect| if let Effect::Select { id, probe } = effect { Some((*id, *probe)) } else { None };
+    display.effects.iter().rev().find_map(selected).unwrap_or_default()
 }
 
 #[test]
@@ -16,10 +17,10 @@ fn the_selected_connection_is_asked_for_and_leaving_it_asks_for_the_next() {
     let mut display = Display::over(&[Does::Stall, Does::Nothing, Does::Nothing], 2_000);
     let first = display.state.selected();
     assert!(first.is_some());
-    assert_eq!(last_selected(&display), first);
+    assert_eq!(last_selected(&display), (first, false));
     display.press(Action::Down);
     assert_ne!(display.state.selected(), first);
-    assert_eq!(last_selected(&display), display.state.selected());
+    assert_eq!(last_selected(&display), (display.state.selected(), true));
     assert!(display.state.detail().is_none());
     display.publish();
     assert!(display.state.detail().is_some());

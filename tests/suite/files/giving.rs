@@ -1,6 +1,7 @@
 //! Giving evidence away: exports, and pseudonyms.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::process::Command;
 
 use super::common::{fixture, oracle_pairs, read_bytes, sockets};
@@ -103,10 +104,10 @@ fn redact(bytes: &[u8], options: RedactOptions) -> (Vec<Socket>, String) {
     ] {
         redactor.redact(&event, |event| match event {
             Event::Run(run) => out.extend(sockets(run)),
-            other => words += &format!("{other:?}"),
+            other => write!(words, "{other:?}").expect("a string takes all"),
         });
     }
-    words += &format!("{:?}", redactor.replaced().collect::<Vec<_>>());
+    write!(words, "{:?}", redactor.replaced().collect::<Vec<_>>()).expect("a string takes all");
     (out, words)
 }
 
