@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use stallscope::engine::Engine;
 use stallscope::filter::Filter;
 use stallscope::model::{Event, Moment};
 use stallscope::record::{Reader, Writer};
