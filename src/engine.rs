@@ -90,6 +90,10 @@ impl Engine {
             Event::Counters { at, counters } => {
                 self.advance(at);
                 let first = self.counters.map_or((at, counters), |[first, _]| first);
+                if let Some(delayed_acks) = counters.delayed_acks {
+                    let directions = self.tracks.values_mut().flat_map(|track| &mut track.directions);
+                    directions.for_each(|direction| direction.receiver_side.count_timer_acks(delayed_acks));
+                }
                 self.counters = Some([first, (at, counters)]);
             }
             Event::Owners(owners) => self.owners.extend(owners.iter().cloned()),

@@ -35,7 +35,7 @@ pub(super) struct LiveArgs {
     pub(super) ascii: bool,
     /// Which connections to show: those of which either end matches
     #[arg(long, value_name = "FILTER", default_value = "")]
-    pub(super) filter: Filter,
+    pub(super) filter: String,
 }
 
 #[derive(Debug, Subcommand)]
@@ -146,7 +146,7 @@ pub(super) enum Format {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 no stall; 1 a stall at the --fail-on level or above; 2 wrong usage, or a file \
-that cannot be read; 3 could not look at the sockets; 130 interrupted, after printing what was seen.
+that cannot be read; 3 could not look at the sockets; 4 could not write the report; 130 interrupted, after printing what was seen.
 
 FILTER is the language of ss(8), extended to every field: `dport = :5432`, `notsent > 0 and unacked = 1`, `rtt > 10ms`, \
 `verdict = nagle-delayed-ack`, `pid = 42`. See docs/filter.md.")]
@@ -179,14 +179,14 @@ pub(super) struct CheckArgs {
     /// List healthy and idle connections too
     #[arg(long)]
     pub(super) all: bool,
-    /// Level from which a stall makes the exit status 1
+    /// Level from which a stall makes the exit status 1: suspected, paired or proven
     #[arg(long, value_name = "LEVEL", default_value = "paired", value_parser = level)]
     pub(super) fail_on: Level,
     /// When to use colour
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) color: Color,
     /// Which connections to show: those of which either end matches
-    #[arg(value_name = "FILTER", trailing_var_arg = true, allow_hyphen_values = false)]
+    #[arg(value_name = "FILTER")]
     pub(super) filter: Vec<String>,
 }
 
@@ -216,9 +216,9 @@ pub(super) fn positive(text: &str) -> Result<Duration, String> {
 }
 
 fn level(text: &str) -> Result<Level, String> {
-    match text.parse()? {
-        Level::Confirmed => Err("expected one of suspected, paired, proven".to_owned()),
-        level => Ok(level),
+    match text.parse() {
+        Ok(level) if level != Level::Confirmed => Ok(level),
+        _ => Err("expected one of suspected, paired, proven".to_owned()),
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
     };
     if let Err(message) = write(args, &reports) {
         complain(&format!("error: writing the report to standard output: {message}"));
-        return Exit::CouldNotLook;
+        return Exit::CouldNotWrite;
     }
     stop.exit().unwrap_or(match reports.iter().filter_map(Report::surest_stall).max() {
         Some(level) if level >= args.fail_on => Exit::Stall,

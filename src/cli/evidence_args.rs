@@ -28,7 +28,7 @@ pub(super) struct RecordArgs {
     #[arg(long)]
     pub(super) force: bool,
     /// Which connections to record: those of which either end matches
-    #[arg(value_name = "FILTER", trailing_var_arg = true, allow_hyphen_values = false)]
+    #[arg(value_name = "FILTER")]
     pub(super) filter: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct SnapshotArgs {
     #[arg(long)]
     pub(super) force: bool,
     /// Which connections to record: those of which either end matches
-    #[arg(value_name = "FILTER", trailing_var_arg = true, allow_hyphen_values = false)]
+    #[arg(value_name = "FILTER")]
     pub(super) filter: Vec<String>,
 }
 

@@ -84,7 +84,7 @@ fn try_redact(args: &RedactArgs) -> Result<(), Failure> {
         complain(&text);
         return Ok(());
     }
-    print(&text).map_err(|error| (format!("writing to standard output failed: {error}"), Exit::CouldNotLook))
+    print(&text).map_err(|error| (format!("writing to standard output failed: {error}"), Exit::CouldNotWrite))
 }
 
 fn usage(message: String) -> Failure {
@@ -106,7 +106,7 @@ fn failure(error: ConvertError, output: &Path) -> Result<(), Failure> {
         ConvertError::Read(error) => Err(usage(error.to_string())),
         ConvertError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ConvertError::Write(error) => {
-            Err((format!("writing {} failed: {error}", output.display()), Exit::CouldNotLook))
+            Err((format!("writing {} failed: {error}", output.display()), Exit::CouldNotWrite))
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::Exit;
-use super::args::{Color, LiveArgs};
+use super::args::{Color, LiveArgs, parse_filter};
+use super::output::complain;
 use crate::lab::{self, LabError, Places, Running, Stop};
 use crate::tui::{self, ColorChoice, Ended, Options, TuiError};
 use crate::watch::WatchOptions;
@@ -13,6 +14,10 @@ const DEMO_LIMIT: Duration = Duration::from_secs(86_400);
 
 /// Shows this host's connections until the user leaves.
 pub(super) fn run(args: &LiveArgs) -> Exit {
+    if let Err(message) = parse_filter(&args.filter) {
+        complain(&message);
+        return Exit::Usage;
+    }
     told(tui::run(&options(args)))
 }
 
@@ -44,7 +49,7 @@ pub(super) fn demo(args: &LiveArgs) -> Exit {
 fn options(args: &LiveArgs) -> Options {
     Options {
         watch: WatchOptions { interval: args.interval, ..WatchOptions::default() },
-        filter: args.filter.to_string(),
+        filter: args.filter.clone(),
         color: match args.color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,

@@ -32,6 +32,8 @@ pub enum Exit {
     Usage,
     /// The socket table could not be looked at.
     CouldNotLook,
+    /// The result could not be written.
+    CouldNotWrite,
     /// Interrupted by SIGINT, after printing what was seen.
     Interrupted,
     /// Ended by SIGTERM, after printing what was seen.
@@ -47,6 +49,7 @@ impl From<Exit> for ExitCode {
             Exit::Stall => 1,
             Exit::Usage => 2,
             Exit::CouldNotLook => 3,
+            Exit::CouldNotWrite => 4,
             Exit::HungUp => 129,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,

@@ -16,6 +16,9 @@ use super::verdict::{Level, Verdict};
 /// Looks further apart than this do not count as watching, µs.
 const WATCHING_GAP_US: u64 = 100_000;
 
+/// Holds ended by the timer that tell where none of them was seen twice.
+const UNPROVEN_HOLDS_THAT_TELL: u64 = 2;
+
 /// Both ends as they stood when a hold was seen best: what the evidence quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhibit {
@@ -208,6 +211,10 @@ impl Direction {
         let seen_now = |look: fn(&OpenHold) -> bool| open.is_some_and(look);
         if timer > 0 {
             if reply >= timer || unread >= timer {
+                return None;
+            }
+            // One hold that no second look bore out is too little to call a connection stalled.
+            if self.log.proofs == 0 && timer < UNPROVEN_HOLDS_THAT_TELL && self.log.timer_seen == 0 {
                 return None;
             }
             let timer_seen = self.log.timer_seen > 0 || seen_now(|hold| hold.timer_seen > 0);

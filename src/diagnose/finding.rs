@@ -110,9 +110,10 @@ pub struct HoldFigures {
 }
 
 impl HoldFigures {
-    /// Holds per second of close watching; `None` without any.
+    /// Holds per second of close watching; `None` where that was too short to tell a rate.
     pub fn rate(&self) -> Option<f64> {
-        (self.watched_ms > 0.0).then(|| self.observed as f64 * 1e3 / self.watched_ms)
+        const SHORTEST_MS: f64 = 200.0;
+        (self.watched_ms >= SHORTEST_MS).then(|| self.observed as f64 * 1e3 / self.watched_ms)
     }
 }
 
@@ -218,7 +219,7 @@ impl Finding {
             gone: subject.track.and_then(|track| track.gone),
         };
         if let Some(direction) = direction {
-            finding.evidence.extend(history(direction, verdict));
+            finding.evidence.extend(history(direction, verdict, s.is_some() && r.is_some()));
         }
         finding.unknown = unknown(&finding, direction);
         finding.summary = summary(&finding, held, direction);
@@ -301,7 +302,7 @@ fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: T
 }
 
 /// Facts that no single look shows.
-fn history(direction: &Direction, verdict: Verdict) -> Vec<Fact> {
+fn history(direction: &Direction, verdict: Verdict, both_ends: bool) -> Vec<Fact> {
     if !matches!(verdict, Verdict::NagleDelayedAck | Verdict::ReleasedByReply | Verdict::HeldUnread) {
         return Vec::new();
     }
@@ -320,8 +321,23 @@ fn history(direction: &Direction, verdict: Verdict) -> Vec<Fact> {
         (false, true) => Answer::No,
         (false, false) => Answer::Unknown,
     };
+    if direction.receiver_side.tells() {
+        return vec![fact(
+            "small data came, nothing for about 40 ms, a pure ACK went out, and more data came at once",
+            format!("{rounds} rounds"),
+            Answer::Yes,
+        )];
+    }
+    if !both_ends {
+        return vec![Fact {
+            fact: "a pure ACK ended most holds, after longer than the round trip takes".to_owned(),
+            sender: Some(format!("{timer} by a pure ACK, {reply} by a reply")),
+            receiver: None,
+            answer: known(timer > reply, timer + reply > 0),
+        }];
+    }
     let looked = timer + reply > 0;
-    let mut facts = vec![
+    vec![
         fact(
             "the same hold was met at least twice, then ended by a pure ACK",
             format!("{proofs} holds"),
@@ -332,15 +348,7 @@ fn history(direction: &Direction, verdict: Verdict) -> Vec<Fact> {
             format!("{timer} by timer, {reply} by reply"),
             known(timer > reply, looked),
         ),
-    ];
-    if rounds > 0 {
-        facts.push(fact(
-            "small data came, nothing for about 40 ms, a pure ACK went out, and more data came at once",
-            format!("{rounds} rounds"),
-            Answer::of(Some(direction.receiver_side.tells())),
-        ));
-    }
-    facts
+    ]
 }
 
 fn could_also_be(verdict: Verdict) -> &'static [&'static str] {

@@ -137,7 +137,7 @@ pub struct OpenHold {
 impl OpenHold {
     /// Begins a hold with the look that met it first. It cannot have begun before `not_before`, a look that did not meet it.
     pub fn begin(at: Moment, cut: &Cut<'_>, shape: Shape, not_before: Moment) -> Self {
-        let started = at.before(age_us(cut, shape.cause())).max(not_before.min(at));
+        let started = start_moment(at, age_us(cut, shape.cause()), not_before.min(at), cut.tick.times(1));
         let mut hold = Self {
             cause: shape.cause(),
             started,
@@ -315,6 +315,13 @@ fn rise(first: Option<u32>, now: Option<u32>) -> u32 {
         (Some(first), Some(now)) => now.wrapping_sub(first),
         _ => 0,
     }
+}
+
+/// When a hold began that a look at `at` met first. What is in flight was sent `age_us` before; the held write followed at once,
+/// unless a look in between did not meet the hold: then it came somewhere after that look.
+fn start_moment(at: Moment, age_us: u64, not_before: Moment, tick_us: u64) -> Moment {
+    let sent = at.before(age_us);
+    if sent.after(tick_us) >= not_before { sent.max(not_before) } else { not_before.after(at.since(not_before) / 2) }
 }
 
 /// How long a hold has lasted at the first look that met it, µs.

@@ -24,6 +24,10 @@ pub struct ReceiverSide {
     pub rounds: Lengths,
     /// Rounds in which R's data carried the ACK, or data came without a wait.
     pub other: u64,
+    /// A round that only R's answer completes, and how long R held its ACK in it.
+    pending_us: Option<u64>,
+    /// `DelayedACKs` of R's network namespace when R was first looked at, and latest.
+    timer_acks: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +60,17 @@ impl ReceiverSide {
         }
     }
 
-    /// Whether the pattern repeats often enough to suspect S.
+    /// Takes the host's count of acknowledgements that a delayed-ACK timer sent.
+    pub fn count_timer_acks(&mut self, delayed_acks: u64) {
+        let first = self.timer_acks.map_or(delayed_acks, |(first, _)| first);
+        self.timer_acks = Some((first, delayed_acks));
+    }
+
+    /// Whether the pattern repeats often enough to suspect S. Timers that did not fire rule it out, whatever it looks like: a
+    /// receiver that acknowledges at once and answers after 40 ms makes the same counts.
     pub fn tells(&self) -> bool {
-        self.rounds.count >= ROUNDS_THAT_TELL && self.rounds.count > self.other
+        let fired = self.timer_acks.is_none_or(|(first, latest)| latest.saturating_sub(first) * 2 >= self.rounds.count);
+        self.rounds.count >= ROUNDS_THAT_TELL && self.rounds.count > self.other && fired
     }
 
     fn compare(&mut self, last: &Reading, now: &Reading, tick: Tick) {
@@ -72,6 +84,10 @@ impl ReceiverSide {
         let latest = last.age_us + gap + tick.times(2);
         let timed = last.waiting && latest >= delay && last.age_us <= delay + tick.times(2);
         let acked = timed && now.pure_out != last.pure_out;
+        let answered = now.data_out != last.data_out;
+        if answered && let Some(waited_us) = self.pending_us.take() {
+            self.rounds.add(waited_us);
+        }
         if now.data_in == last.data_in {
             if acked {
                 self.acked = Some(Acked { at: now.at, age_us: last.age_us.max(delay) });
@@ -82,12 +98,23 @@ impl ReceiverSide {
         if last.age_us <= tick.times(2) {
             return;
         }
+        if self.pending_us.take().is_some() {
+            self.other += 1;
+        }
         // R answers once it has the rest: data in both directions in one round tells a request in two parts from a stream.
         let at_once = |acked: Acked| now.at.since(acked.at) <= now.rtt_us + CLOSE_LOOKS_US;
-        match (acked, earlier.filter(|acked| at_once(*acked))) {
-            (true, _) if now.data_out != last.data_out => self.rounds.add(delay.max(last.age_us)),
-            (_, Some(acked)) => self.rounds.add(acked.age_us),
-            _ => self.other += 1,
+        let waited_us = match (acked, earlier.filter(|acked| at_once(*acked))) {
+            (true, _) => delay.max(last.age_us),
+            (false, Some(acked)) => acked.age_us,
+            (false, None) => {
+                self.other += 1;
+                return;
+            }
+        };
+        if answered {
+            self.rounds.add(waited_us);
+        } else {
+            self.pending_us = Some(waited_us);
         }
     }
 }

@@ -14,13 +14,15 @@ impl Engine {
     pub(super) fn take_probe(&mut self, at: Moment, target: ProbeTarget, answers: &[u8]) {
         self.advance(at);
         let readings = self.read_answers(target, answers);
-        if readings.gone {
-            self.notes.count("probed socket vanished");
-        }
         let Some(entry) = self.table.socket(target.first) else { return };
         let (id, first_side) = (entry.connection, entry.side);
         let Some(connection) = self.table.connection(id) else { return };
         let (since, opener) = (connection.first_seen, connection.opener);
+        if readings.gone {
+            // The next survey tells whether anything is left of it.
+            self.notes.count("probed socket vanished");
+            self.candidates.remove(id);
+        }
         let tick = self.meter.tick();
         let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(since)));
         track.opener = opener;

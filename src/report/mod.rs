@@ -172,7 +172,7 @@ impl Report {
 
     /// The last line: what it all comes to.
     pub fn conclusion(&self) -> String {
-        let watched = if self.duration_us < 1_000 || self.surveys < 2 {
+        let watched = if self.surveys < 2 && self.probes == 0 {
             "seen in one survey".to_owned()
         } else {
             format!("watched for {:.1}s", self.duration_us as f64 / 1e6)

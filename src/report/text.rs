@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::diagnose::{Answer, Fact, Finding, FindingEnd, Severity};
 
-use super::words::{clean, fill, ms};
+use super::words::{clean, count, fill, ms};
 use super::{Paint, Report, TickSource, owners_phrase};
 
 /// Columns of a line.
@@ -170,8 +170,12 @@ fn context(out: &mut String, report: &Report) {
             known(report.counters.auto_corking),
         ),
         format!(
-            "{} sockets in {} connections ({} with both ends here), {} surveys, {} probes",
-            report.sockets, report.connections, report.paired, report.surveys, report.probes
+            "{} in {} ({} with both ends here), {}, {}",
+            count(report.sockets, "socket"),
+            count(report.connections, "connection"),
+            report.paired,
+            count(usize::try_from(report.surveys).unwrap_or(usize::MAX), "survey"),
+            count(usize::try_from(report.probes).unwrap_or(usize::MAX), "probe"),
         ),
     ];
     for line in lines {

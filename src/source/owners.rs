@@ -39,6 +39,8 @@ impl Walk<'_> {
             self.unreadable = true;
             return;
         };
+        // Where not even this process shows, others hide too.
+        self.unreadable |= !Path::new("/proc/self/fd").exists();
         for process in processes.flatten() {
             let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
             if let Some(pid) = pid {
