@@ -110,6 +110,15 @@ impl Cut<'_> {
         u64::from(ato).saturating_sub(self.tick.times(1))
     }
 
+    /// How long R's delayed-ACK timer usually runs after data arrived, µs: `ato` bounded by `max(srtt, TCP_DELACK_MIN)`
+    /// (`tcp_send_delayed_ack`), and the tick in which it fires.
+    pub fn expected_delay_us(&self) -> u64 {
+        let info = self.r_info();
+        let ato = info.and_then(TcpInfo::ato).filter(|ato| *ato > 0).unwrap_or(DELACK_MIN_US);
+        let ceiling = info.and_then(TcpInfo::rtt).unwrap_or(0).max(DELACK_MIN_US);
+        u64::from(ato.min(ceiling)) + self.tick.times(1)
+    }
+
     /// The latest that R's delayed-ACK timer can have let S wait, µs: `ato` bounded by `max(srtt, TCP_DELACK_MIN)`
     /// (`tcp_send_delayed_ack`), a round trip and two ticks. A longer wait is not the timer's: the ACK was lost.
     pub fn longest_delay_us(&self) -> u64 {

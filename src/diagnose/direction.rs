@@ -291,15 +291,16 @@ impl Direction {
         limits.into_iter().max_by_key(|limit| limit.0).map(|(_, verdict, level)| (verdict, level))
     }
 
-    /// A receiver that was scheduled away once is not a slow reader.
+    /// A receiver that was scheduled away a few times is not a slow reader.
     fn is_held_unread(&self) -> bool {
-        let endings = [Ending::TimerUnread, Ending::TimerDrained];
-        let holds = self.log.merged(Cause::Nagle, &endings).count + self.log.glimpses.unread;
-        let lasts = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle && hold.unread > 0);
-        let unprobed = self.watched_us == 0 && lasts.is_some();
-        unprobed
-            || holds >= held_unread::HOLDS_THAT_TELL
-            || lasts.is_some_and(|hold| hold.age_us(hold.last_seen) >= cork_hold::LASTING_US)
+        let ended = self.log.merged(Cause::Nagle, &[Ending::TimerUnread, Ending::TimerDrained]);
+        let open = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle && hold.unread > 0);
+        if self.watched_us == 0 {
+            return open.is_some() || self.log.glimpses.unread > 0;
+        }
+        let lasts = open.is_some_and(|hold| hold.age_us(hold.last_seen) >= cork_hold::LASTING_US);
+        let often = ended.count + self.log.glimpses.unread >= held_unread::HOLDS_THAT_TELL;
+        lasts || (often && ended.total_us * held_unread::SHARE_THAT_TELLS >= self.watched_us)
     }
 
     fn seen(&self, cause: Cause) -> bool {

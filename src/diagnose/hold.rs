@@ -125,6 +125,9 @@ pub struct OpenHold {
     pub bytes: u32,
     /// The shortest and longest time after which R's timer can end it, µs after R received.
     delay_us: (u64, u64),
+    /// How long after R received its timer is due, µs.
+    due_us: u64,
+    tick_us: u64,
     /// R's data age at the latest look, µs.
     r_age_us: Option<u64>,
     min_rtt_us: u64,
@@ -147,6 +150,8 @@ impl OpenHold {
             proof: 0,
             bytes: 0,
             delay_us: (cut.shortest_delay_us(), cut.longest_delay_us()),
+            due_us: cut.expected_delay_us(),
+            tick_us: cut.tick.times(1),
             r_age_us: None,
             min_rtt_us: cut.min_rtt_us(),
             first: Marks::of(cut),
@@ -202,7 +207,20 @@ impl OpenHold {
         // Whatever went by meanwhile, what S and R report is of the latest of it: a brief cork must not be taken for one that
         // lasted from look to look. It lasted at least until it was last seen.
         let unseen = ending == Ending::Released && at.since(self.last_seen) > RELEASE_GAP_US;
-        (ending, if unseen { self.last_seen } else { ended })
+        let ended = match ending {
+            Ending::Timer | Ending::TimerDrained | Ending::TimerUnread => self.timer_moment(ended),
+            _ if unseen => self.last_seen,
+            _ => ended,
+        };
+        (ending, ended)
+    }
+
+    /// When the timer let it go. What S and R report is of their latest segment: where that came more than a tick after the
+    /// timer was due, it belongs to a later request, and the timer's due moment, within what was seen, is the better guess.
+    fn timer_moment(&self, ended: Moment) -> Moment {
+        let Some(r_age) = self.r_age_us else { return ended };
+        let due = self.last_seen.before(r_age).after(self.due_us + self.min_rtt_us / 2);
+        if ended <= due.after(self.tick_us) { ended } else { due.max(self.last_seen) }
     }
 
     fn classify(&self, at: Moment, cut: &Cut<'_>, ended: Moment) -> Ending {

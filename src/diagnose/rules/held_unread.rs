@@ -18,6 +18,9 @@ pub const LATE_DRAINS_ALLOWED: u64 = 4;
 /// Holds that tell a receiver that does not read from one that was scheduled away once.
 pub const HOLDS_THAT_TELL: u64 = 3;
 
+/// They must fill one part in so many of the watched time: on a busy host every program is scheduled away now and then.
+pub const SHARE_THAT_TELLS: u64 = 10;
+
 /// What tells it from the stall.
 pub static TESTS: &[Test] = &[Test {
     fact: "the receiving program has not read what arrived",
