@@ -31,3 +31,13 @@ fn there_is_a_recording_of_every_verdict() {
     let all = Verdict::ALL.iter().map(|verdict| verdict.as_str().to_owned()).collect();
     assert_eq!(judged("ssrec"), all);
 }
+
+/// What only close looks tell cannot come from surveys alone, and `ss` does not print `ca_state`, by which a timeout is known.
+const NOT_FROM_TEXT: [Verdict; 4] =
+    [Verdict::Pacing, Verdict::LossRecovery, Verdict::ReleasedByReply, Verdict::RttBoundNagle];
+
+#[test]
+fn there_is_a_text_of_every_verdict_that_text_can_give() {
+    let given = Verdict::ALL.iter().filter(|verdict| !NOT_FROM_TEXT.contains(verdict));
+    assert_eq!(judged("txt"), given.map(|verdict| verdict.as_str().to_owned()).collect());
+}

@@ -22,6 +22,7 @@ scenarios! {
     loss_reply_sender_seen
     loss_request
     loss_request_sender_seen
+    loss_repeated
     loss_wwr
     msg_more
     msg_more_forgotten
