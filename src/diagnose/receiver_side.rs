@@ -86,7 +86,10 @@ impl ReceiverSide {
         let acked = timed && now.pure_out != last.pure_out;
         let answered = now.data_out != last.data_out;
         if answered && let Some(waited_us) = self.pending_us.take() {
+            // What came with it is the next request.
             self.rounds.add(waited_us);
+            self.acked = None;
+            return;
         }
         if now.data_in == last.data_in {
             if acked {

@@ -18,11 +18,11 @@ scenarios! {
     idle
     keepalive
     loss_bulk_sender_seen
+    loss_repeated
     loss_reply
     loss_reply_sender_seen
     loss_request
     loss_request_sender_seen
-    loss_repeated
     loss_wwr
     msg_more
     msg_more_forgotten
@@ -79,6 +79,7 @@ scenarios! {
     shaped_small
     shaped_wwr
     slow_reader
+    think_44_receiver_seen
     tiny_writes
     tiny_writes_nodelay
     two_way
@@ -96,6 +97,7 @@ scenarios! {
     wwr_server_thinks_35
     wwr_server_thinks_5
     wwr_server_thinks_60
+    wwr_thinks_30_receiver_seen
     wwr_three_writes
     wwr_tls_records
     wwr_v6
