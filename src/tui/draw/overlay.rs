@@ -65,8 +65,8 @@ fn help(theme: Theme, width: usize) -> Vec<Line<'static>> {
             Span::raw(binding.help),
         ]));
     }
-    lines
-        .push(Line::from("  Mouse: click a row, click it again to drill down; click a column's title to sort; wheel."));
+    lines.push(Line::from("  Mouse: click a row, click it again to drill down; click a column's title to"));
+    lines.push(Line::from("  sort by it; the wheel moves."));
     signs(theme, &mut lines);
     fields(theme, width, &mut lines);
     lines
@@ -108,10 +108,8 @@ fn signs(theme: Theme, lines: &mut Vec<Line<'static>>) {
 
 fn fields(theme: Theme, width: usize, lines: &mut Vec<Line<'static>>) {
     lines.push(Line::default());
-    lines.push(Line::styled(
-        " Filter: joined by and, or, not and brackets, as in: share > 0.1 and not comm = ruby",
-        theme.strong(),
-    ));
+    lines.push(Line::styled(" Filter: joined by and, or, not and brackets, as in:", theme.strong()));
+    lines.push(Line::from("  share > 0.1 and not comm = ruby"));
     for entry in filter::help() {
         let text = format!("  {:<18} {}", entry.name, entry.about);
         lines.push(Line::from(text::clip(&text, width, theme.more()).into_owned()));

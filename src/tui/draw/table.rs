@@ -139,6 +139,8 @@ fn cell(row: &Row, column: Column, cells: usize, state: &State, theme: Theme) ->
             let room = cells.saturating_sub(2);
             (format!("{} {}", theme.arrow(), end(&row.receiver, state, room, theme)), Style::new())
         }
+        // What a hold that is over held is history, and not shown as if it were held now.
+        Column::Held | Column::Unacked if ended.is_some() => plain(None),
         Column::Held => plain(row.held.map(|held| text::bytes(held.into()))),
         Column::Unacked => plain(row.unacked.map(|n| n.to_string())),
         Column::Ato => plain(row.ato_us.map(|us| format!("{}", us / 1000))),
