@@ -24,6 +24,8 @@ pub struct ReceiverSide {
     pub rounds: Lengths,
     /// Rounds in which R's data carried the ACK, or data came without a wait.
     pub other: u64,
+    /// Whether R has answered what came last.
+    answered: bool,
     /// A round that only R's answer completes, and how long R held its ACK in it.
     pending_us: Option<u64>,
     /// `DelayedACKs` of R's network namespace when R was first looked at, and latest.
@@ -47,6 +49,8 @@ struct Reading {
     age_us: u64,
     /// R's round-trip time, µs.
     rtt_us: u64,
+    /// Whether R sent data after what came last, as far as whole ticks tell: an answer that is not acknowledged counts.
+    answered: bool,
     /// Whether R has sent nothing since that data came, and its program has read it.
     waiting: bool,
 }
@@ -89,35 +93,55 @@ impl ReceiverSide {
             // What came with it is the next request.
             self.rounds.add(waited_us);
             self.acked = None;
+            self.answered = now.answered;
             return;
         }
         if now.data_in == last.data_in {
-            if acked {
-                self.acked = Some(Acked { at: now.at, age_us: last.age_us.max(delay) });
-            }
-            return;
+            self.without_data(last, now, acked, answered, tick);
+        } else {
+            self.more_data(last, now, acked, answered, tick);
         }
+    }
+
+    /// Nothing came. R may have acknowledged what came before, or answered it.
+    fn without_data(&mut self, last: &Reading, now: &Reading, acked: bool, answered: bool, tick: Tick) {
+        if answered {
+            // R needed no more to answer: the round is over, whatever it acknowledged before.
+            let waited = self.acked.take().is_some() || last.age_us > tick.times(2);
+            self.other += u64::from(waited && !self.answered);
+            self.answered = true;
+        } else if acked {
+            self.acked = Some(Acked { at: now.at, age_us: last.age_us.max(u64::from(DELACK_MIN_US)) });
+        }
+    }
+
+    /// More came: the rest that R waited for, or the next request.
+    fn more_data(&mut self, last: &Reading, now: &Reading, acked: bool, answered: bool, tick: Tick) {
         let earlier = self.acked.take();
+        // What R had answered is over, and what comes then is the next request, a round trip later.
+        let over = std::mem::replace(&mut self.answered, answered && now.answered);
         if last.age_us <= tick.times(2) {
             return;
         }
         if self.pending_us.take().is_some() {
             self.other += 1;
         }
-        // R answers once it has the rest: data in both directions in one round tells a request in two parts from a stream.
         let at_once = |acked: Acked| now.at.since(acked.at) <= now.rtt_us + CLOSE_LOOKS_US;
         let waited_us = match (acked, earlier.filter(|acked| at_once(*acked))) {
-            (true, _) => delay.max(last.age_us),
+            (true, _) => last.age_us.max(u64::from(DELACK_MIN_US)),
             (false, Some(acked)) => acked.age_us,
             (false, None) => {
-                self.other += 1;
+                self.other += u64::from(!over);
                 return;
             }
         };
-        if answered {
-            self.rounds.add(waited_us);
-        } else {
-            self.pending_us = Some(waited_us);
+        // R answers once it has the rest: data in both directions in one round tells a request in two parts from a stream. An
+        // answer that came before this data had needed no rest: then one segment came, and it acknowledged the answer.
+        let rest_first = now.data_in.wrapping_sub(last.data_in) > 1 || now.answered;
+        match (answered, rest_first) {
+            (true, true) => self.rounds.add(waited_us),
+            (true, false) => self.other += 1,
+            (false, _) => self.pending_us = Some(waited_us),
         }
     }
 }
@@ -133,7 +157,141 @@ impl Reading {
             pure_out: r.pure_acks_out()?,
             age_us: u64::from(info.last_data_recv()?) * 1000,
             rtt_us: info.rtt().unwrap_or(0).into(),
+            answered,
             waiting: !answered && r.rqueue == 0 && r.wqueue == 0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Tick = Tick { us: 4_000 };
+
+    /// R over time, looked at every 10 ms, as a script of what happens when (ms).
+    #[derive(Default)]
+    struct Script {
+        side: ReceiverSide,
+        now: Option<Reading>,
+        received_at: u64,
+        sent_at: u64,
+    }
+
+    #[derive(Clone, Copy)]
+    enum Step {
+        Data,
+        PureAck,
+        Answer,
+        /// The peer acknowledges R's answer.
+        Acknowledged,
+    }
+
+    impl Script {
+        /// Repeats a round of `length` ms.
+        fn repeat(rounds: u64, length: u64, rtt_ms: u64, steps: &[(u64, Step)]) -> ReceiverSide {
+            let mut script = Self::default();
+            let (mut counts, mut unacked) = ([0_u32; 3], false);
+            for ms in 0..rounds * length {
+                for (_, step) in steps.iter().filter(|(at, _)| *at == ms % length) {
+                    match step {
+                        Step::Data => {
+                            (counts[0], unacked, script.received_at) = (counts[0] + 1, false, ms);
+                        }
+                        Step::PureAck => counts[1] += 1,
+                        Step::Answer => (counts[2], unacked, script.sent_at) = (counts[2] + 1, true, ms),
+                        Step::Acknowledged => unacked = false,
+                    }
+                }
+                if ms % 10 == 3 {
+                    script.look(ms, counts, unacked, rtt_ms);
+                }
+            }
+            script.side
+        }
+
+        fn look(&mut self, ms: u64, [data_in, pure_out, data_out]: [u32; 3], unacked: bool, rtt_ms: u64) {
+            let age = |at: u64| (ms - at) / 4 * 4;
+            let answered = age(self.sent_at) < age(self.received_at) || unacked;
+            let now = Reading {
+                at: Moment(ms * 1000),
+                data_in,
+                data_out,
+                pure_out,
+                age_us: age(self.received_at) * 1000,
+                rtt_us: rtt_ms * 1000,
+                answered,
+                waiting: !answered,
+            };
+            if let Some(last) = self.now.replace(now) {
+                self.side.compare(&last, &now, TICK);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stall_tells_at_any_round_trip_and_any_thinking_of_either_end() {
+        use Step::{Acknowledged, Answer, Data, PureAck};
+        for rtt in [0, 1, 20, 60, 80] {
+            for server in [0, 5, 10, 30] {
+                for client in [0, 5, 50] {
+                    let (rest, answer) = (41 + rtt, 41 + rtt + server);
+                    let length = answer + rtt + client + 2;
+                    // The client's own ACK rides on its next request, or its timer sends it after 40 ms.
+                    let steps =
+                        [(0, Data), (41, PureAck), (rest, Data), (answer, Answer), (answer + rtt + 41, Acknowledged)];
+                    let side = Script::repeat(30, length, rtt, &steps);
+                    let (found, other) = (side.rounds.count, side.other);
+                    assert!(side.tells(), "rtt {rtt} server {server} client {client}: {found} rounds, {other} others");
+                    assert!(found >= 25, "rtt {rtt} server {server} client {client}: {found} of 30");
+                    // The next request is no evidence against: counted as such, it would leave the word to chance.
+                    assert!(other <= 2, "rtt {rtt} server {server} client {client}: {other} others");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_write_answered_after_the_timer_fired_does_not_tell() {
+        use Step::{Answer, Data, PureAck};
+        for rtt in [0, 1, 20, 80] {
+            for server in [42, 45, 50, 60, 100] {
+                let steps = [(0, Data), (41, PureAck), (server, Answer)];
+                let side = Script::repeat(30, server + rtt + 1, rtt, &steps);
+                assert!(
+                    !side.tells(),
+                    "rtt {rtt} server {server}: {} rounds, {} others",
+                    side.rounds.count,
+                    side.other
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn answers_before_the_timer_and_streams_without_answers_do_not_tell() {
+        use Step::{Answer, Data, PureAck};
+        for rtt in [0, 20, 80] {
+            for server in [5, 20, 35] {
+                let side = Script::repeat(30, server + rtt + 1, rtt, &[(0, Data), (server, Answer)]);
+                assert!(!side.tells() && side.rounds.count == 0, "rtt {rtt} server {server}");
+            }
+        }
+        for every in [42, 44, 50, 60] {
+            let side = Script::repeat(30, every, 0, &[(0, Data), (41, PureAck)]);
+            assert!(!side.tells(), "a stream every {every} ms");
+        }
+    }
+
+    #[test]
+    fn timers_that_did_not_fire_rule_it_out() {
+        use Step::{Answer, Data, PureAck};
+        let mut side = Script::repeat(30, 43, 0, &[(0, Data), (41, PureAck), (41, Data), (41, Answer)]);
+        assert!(side.tells());
+        side.count_timer_acks(7);
+        side.count_timer_acks(7);
+        assert!(!side.tells());
+        side.count_timer_acks(40);
+        assert!(side.tells());
     }
 }
