@@ -1,8 +1,8 @@
 //! The live display: all connections with the stalls first, and for each the proof.
 //!
-//! A producer's thread owns the source and the engine and publishes immutable [`view::View`]s. The display's thread turns
-//! keys into [`message::Message`]s through the one table of [`keys`], [`update::update`] changes the [`state::State`] and
-//! answers with effects, and [`draw::draw`] makes a frame from the state.
+//! A producer's thread owns the source and the engine and publishes immutable `view::View`s. The display's thread turns
+//! keys into `message::Message`s through the one table of `keys`, `update::update` changes the `state::State` and
+//! answers with effects, and `draw::draw` makes a frame from the state.
 //!
 //! **Architecture invariant:** `update` and everything it calls is pure; `draw` and the panes read only; `app`, `terminal`,
 //! `worker`, `live`, `recorder`, `replay` and `handout` alone touch the system.

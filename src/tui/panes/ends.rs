@@ -67,5 +67,11 @@ fn explain(entry: &Entry, context: &Context<'_>) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(Span::styled(rule, theme.faint()))];
     let full = format!("{}{ss}: {}", entry.name, text::clean(&body));
     lines.extend(text::wrap(&full, context.width).into_iter().take(3).map(Line::from));
+    if let Some(here) = &entry.here {
+        let here = format!("Here: {here}.");
+        lines.extend(
+            text::wrap(&here, context.width).into_iter().take(2).map(|line| Line::styled(line, theme.strong())),
+        );
+    }
     lines
 }

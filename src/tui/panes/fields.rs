@@ -1,6 +1,7 @@
 //! Every field of a socket as the *Ends* pane lists it: name, value in words, meaning.
 
 use super::super::text;
+use super::meaning::meaning;
 use crate::diagnose::Verdict;
 use crate::wire::{FIELDS, Field, SkMem, Socket, Unit, field};
 
@@ -17,6 +18,8 @@ pub(super) struct Entry {
     pub(super) receiver: Option<String>,
     /// What it means.
     pub(super) about: String,
+    /// What its value means here.
+    pub(super) here: Option<String>,
     /// Whether the verdict rests on it.
     pub(super) matters: bool,
 }
@@ -190,7 +193,16 @@ fn entry(name: &'static str, s: Option<&Socket>, r: Option<&Socket>, matters: bo
     if let Some(outer) = OUTER.iter().find(|outer| outer.name == name) {
         let read = |socket: Option<&Socket>| socket.and_then(outer.read);
         let about = outer.about.to_owned();
-        return Some(Entry { name: name.to_owned(), ss: outer.ss, sender: read(s), receiver: read(r), about, matters });
+        let here = meaning(name, s, r);
+        return Some(Entry {
+            name: name.to_owned(),
+            ss: outer.ss,
+            sender: read(s),
+            receiver: read(r),
+            about,
+            here,
+            matters,
+        });
     }
     let field = field(name)?;
     let read = |socket: Option<&Socket>| Some(value(field, socket?.info.as_ref()?.get(field)?));
@@ -202,6 +214,7 @@ fn entry(name: &'static str, s: Option<&Socket>, r: Option<&Socket>, matters: bo
         sender: read(s),
         receiver: read(r),
         about: about.trim_end().to_owned(),
+        here: meaning(name, s, r),
         matters,
     })
 }

@@ -7,6 +7,7 @@ mod fields;
 mod fix;
 mod happening;
 mod holds;
+mod meaning;
 mod process;
 mod sequence;
 pub(super) mod words;
