@@ -1,5 +1,6 @@
 //! The live kernel as a drive, and the recording that may be made of it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::engine::Engine;
@@ -22,14 +23,16 @@ const SNAPSHOT_US: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct Live {
     watch: Watch,
+    /// Where recordings are made.
+    folder: PathBuf,
     recorder: Option<Recorder>,
     said: Option<Said>,
 }
 
 impl Live {
-    /// Shows a watch.
-    pub fn new(watch: Watch) -> Self {
-        Self { watch, recorder: None, said: None }
+    /// Shows a watch; recordings of it are made in `folder`.
+    pub fn new(watch: Watch, folder: PathBuf) -> Self {
+        Self { watch, folder, recorder: None, said: None }
     }
 
     fn say(&mut self, result: Result<String, String>) {
@@ -38,7 +41,7 @@ impl Live {
 
     fn begin(&mut self, filter: &Filter, snapshot: bool) {
         let until = snapshot.then(|| self.watch.clock().now().after(SNAPSHOT_US));
-        match Recorder::begin(&self.watch.engine, filter, until) {
+        match Recorder::begin(&self.folder, &self.watch.engine, filter, until) {
             Ok(recorder) => {
                 let kept = if filter.is_empty() { "" } else { " what the filter passes" };
                 self.say(Ok(format!("recording{kept} to {}", recorder.name())));

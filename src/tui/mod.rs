@@ -34,7 +34,7 @@ mod worker;
 mod tests;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::source::LookError;
 use crate::watch::{Watch, WatchOptions};
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> Result<Ended, TuiError> {
         return Err(TuiError::NotATerminal);
     }
     let watch = Watch::start(options.watch.clone(), &mut |_| {})?;
-    show(Box::new(Live::new(watch)), options)
+    show(Box::new(Live::new(watch, PathBuf::new())), options)
 }
 
 /// Shows what a file holds, with its time under control, until the user leaves.

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustc_hash::FxHashSet;
@@ -28,15 +28,20 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Makes a new file in the current directory, readable by its owner only, and records from the next event on what `filter`
+    /// Makes a new file in `folder`, readable by its owner only, and records from the next event on what `filter`
     /// passes; until the first survey after `until`, or for as long as wanted.
     ///
     /// # Errors
     /// The file cannot be made; one of the same name is never written over.
-    pub(super) fn begin(engine: &Engine, filter: &Filter, until: Option<Moment>) -> Result<Self, String> {
+    pub(super) fn begin(
+        folder: &Path,
+        engine: &Engine,
+        filter: &Filter,
+        until: Option<Moment>,
+    ) -> Result<Self, String> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let wall_us = i64::try_from(wall.as_micros()).unwrap_or(i64::MAX);
-        let path = PathBuf::from(default_name(&engine.host().hostname, wall_us));
+        let path = folder.join(default_name(&engine.host().hostname, wall_us));
         let file = create(&path, false).map_err(|error| first_line(&error))?;
         let writer = Writer::new(file).map_err(|error| failed(&path, &error))?;
         let mut tap = Tap::new(writer, filter.clone());
@@ -128,6 +133,6 @@ fn first_line(error: &dyn std::error::Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-fn failed(path: &std::path::Path, error: &std::io::Error) -> String {
+fn failed(path: &Path, error: &std::io::Error) -> String {
     format!("writing {} failed: {error}; the recording ended, and what was written before can be read", path.display())
 }

@@ -4,7 +4,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -60,8 +59,7 @@ fn standing(playback: &Playback, theme: Theme) -> String {
         (true, ..) => "seeking",
         (_, true, false) => "▶",
         (_, true, true) => "playing",
-        (_, false, false) => "⏸",
-        (_, false, true) => "paused",
+        (_, false, _) => "paused",
     };
     let index = &playback.index;
     let so_far = if index.complete { "" } else { "+" };

@@ -9,9 +9,6 @@ pub mod index;
 mod indexing;
 mod tape;
 
-#[cfg(test)]
-mod tests;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

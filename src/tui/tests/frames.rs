@@ -74,7 +74,7 @@ impl Display {
         self.publish();
     }
 
-    fn at(mut self, size: (u16, u16)) -> Self {
+    pub(super) fn at(mut self, size: (u16, u16)) -> Self {
         self.size = size;
         self.frame();
         self
@@ -95,7 +95,7 @@ impl Display {
     }
 
     /// The first cell of the first place where `text` stands.
-    fn style_of(&mut self, text: &str) -> ratatui::style::Style {
+    pub(super) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
         let buffer = self.frame();
         for y in 0..buffer.area.height {
             let line: Vec<_> = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
@@ -109,7 +109,7 @@ impl Display {
     }
 }
 
-fn contains(text: &str, wanted: &[&str]) {
+pub(super) fn contains(text: &str, wanted: &[&str]) {
     for wanted in wanted {
         assert!(text.contains(wanted), "{wanted:?} is missing:\n{text}");
     }
