@@ -81,9 +81,9 @@ fn clock(playback: &Playback, theme: Theme, width: usize) -> Line<'static> {
         pieces.push(Span::styled(what, theme.warning()));
     }
     let count = |n: usize, what: &str| Span::raw(format!("{n} {what}{}", if n == 1 { "" } else { "s" }));
-    pieces.push(count(playback.index.stalls.len(), "stalled span"));
     let marks = playback.index.places.iter().filter(|place| place.is_mark).count();
     pieces.push(count(marks, "mark"));
+    pieces.push(count(playback.index.stalls.len(), "stalled span"));
     pieces.push(Span::styled(text::clean(&playback.name).into_owned(), theme.faint()));
     join(pieces, width)
 }

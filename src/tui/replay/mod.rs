@@ -100,6 +100,9 @@ impl Replay {
             }
         }
         let position = deck.at();
+        while deck.next_at()?.is_some_and(|next| next <= position) {
+            deck.advance()?;
+        }
         let indexing = Indexing::start(&path)?;
         let now = Instant::now();
         Ok(Self {

@@ -125,7 +125,9 @@ fn steps_go_from_look_to_look_and_back_to_the_same_ones() {
     assert!(back.iter().eq(forth.iter().rev().skip(1)), "{forth:?} {back:?}");
     player.go(Control::StepBack);
     assert_eq!(player.go(Control::StepBack), BEGIN);
-    (0..30).for_each(|_| drop(player.go(Control::StepOn)));
+    for _ in 0..30 {
+        player.go(Control::StepOn);
+    }
     assert_eq!(player.rows(), rows);
 }
 
@@ -352,7 +354,7 @@ fn a_recording_is_shown_and_only_what_is_recorded_can_be_marked() {
     assert!(display.state.notice.is_none());
     "now".chars().for_each(|c| display.send(Message::Prompt(Edit::Insert(c))));
     display.send(Message::Prompt(Edit::Submit));
-    let takes: Vec<_> = display.effects.iter().filter_map(|effect| match effect {
+    let takes = display.effects.iter().filter_map(|effect| match effect {
         Effect::Take(take) => Some(take.clone()),
         _ => None,
     });
