@@ -138,7 +138,7 @@ impl Drive for Live {
         match take {
             Take::Toggle if self.recorder.is_some() => self.end(),
             Take::Snapshot if self.recorder.is_some() => {
-                self.say(Err("a recording is being made: r ends it".to_owned()))
+                self.say(Err("a recording is being made: r ends it".to_owned()));
             }
             Take::Toggle => self.begin(filter, false),
             Take::Snapshot => self.begin(filter, true),

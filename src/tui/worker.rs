@@ -137,7 +137,7 @@ impl Producer {
         }
         let period = self.drive.period();
         let mut view = self.builder.view(self.drive.engine(), period);
-        view.said = self.said.clone();
+        view.said.clone_from(&self.said);
         view.recording = self.drive.recording();
         view.playback = self.drive.playback();
         view

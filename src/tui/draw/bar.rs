@@ -80,10 +80,11 @@ fn clock(playback: &Playback, theme: Theme, width: usize) -> Line<'static> {
         let what = format!("{}: {limits} limit{} (n)", playback.kind, if limits == 1 { "" } else { "s" });
         pieces.push(Span::styled(what, theme.warning()));
     }
-    let count = |n: usize, what: &str| Span::raw(format!("{n} {what}{}", if n == 1 { "" } else { "s" }));
+    let count =
+        |n: usize, what: &str| (n > 0).then(|| Span::raw(format!("{n} {what}{}", if n == 1 { "" } else { "s" })));
     let marks = playback.index.places.iter().filter(|place| place.is_mark).count();
-    pieces.push(count(marks, "mark"));
-    pieces.push(count(playback.index.stalls.len(), "stalled span"));
+    pieces.extend(count(marks, "mark"));
+    pieces.extend(count(playback.index.stalls.len(), "stalled span"));
     pieces.push(Span::styled(text::clean(&playback.name).into_owned(), theme.faint()));
     join(pieces, width)
 }

@@ -34,18 +34,13 @@ fn draw_prompt(prompt: &Prompt, theme: Theme, frame: &mut Frame<'_>, area: Rect)
     let slide = before.saturating_sub(room);
     let shown = after_cells(&text::clean(&prompt.text), slide);
     let line = Line::from(vec![Span::styled(label, theme.key()), Span::raw(shown)]);
-    let below = match &prompt.error {
-        Some((_, message)) => error_line(message, label.len() + before - slide, theme, area.width.into()),
-        None => {
-            let below = match prompt.asks {
-                Asks::Filter => {
-                    " Enter use   Esc leave   Up/Down history   e.g. comm = ruby and share > 0.1".to_owned()
-                }
-                Asks::Mark => " Enter set   Esc leave   a word that says what happens now".to_owned(),
-                Asks::Time => format!(" {}", super::super::replay::aim::EXAMPLES),
-            };
-            Line::styled(below, theme.faint())
+    let below = match (&prompt.error, prompt.asks) {
+        (Some((_, message)), _) => error_line(message, label.len() + before - slide, theme, area.width.into()),
+        (None, Asks::Filter) => {
+            Line::styled(" Enter use   Esc leave   Up/Down history   e.g. comm = ruby and share > 0.1", theme.faint())
         }
+        (None, Asks::Mark) => Line::styled(" Enter set   Esc leave   a word that says what happens now", theme.faint()),
+        (None, Asks::Time) => Line::styled(format!(" {}", super::super::replay::aim::EXAMPLES), theme.faint()),
     };
     frame.render_widget(Paragraph::new(vec![line, below]), area);
     let column = u16::try_from(label.len() + before - slide).unwrap_or(u16::MAX);

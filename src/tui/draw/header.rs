@@ -79,7 +79,7 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
     }
     pieces.push(Span::raw(format!("{} connections", head.connections)));
     pieces.push(Span::raw(format!("{} sockets", head.sockets)));
-    if head.probed > 0 {
+    if head.probed > 0 && state.mode == Mode::Live {
         pieces.push(Span::raw(format!("{} watched closely", head.probed)));
     }
     if state.mode == Mode::Replay {

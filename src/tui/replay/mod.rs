@@ -151,18 +151,15 @@ impl Replay {
     fn go_to_place(&mut self, forward: bool) {
         let just_passed = if self.playing && !forward { JUST_PASSED_US } else { 0 };
         let index = self.indexing.index();
-        match index.place(self.position.before(just_passed), forward) {
-            Some(place) => {
-                self.go_to(place.at);
-                self.here = Some(place.what.clone());
-            }
-            None => {
-                let way = if forward { "after" } else { "before" };
-                let so_far = if index.complete { "" } else { " in what was read so far" };
-                let text = format!("no change of verdict and no mark {way} this moment{so_far}");
-                self.said = Some(Said { text, failed: false });
-            }
+        if let Some(place) = index.place(self.position.before(just_passed), forward) {
+            self.go_to(place.at);
+            self.here = Some(place.what.clone());
+            return;
         }
+        let way = if forward { "after" } else { "before" };
+        let so_far = if index.complete { "" } else { " in what was read so far" };
+        let text = format!("no change of verdict and no mark {way} this moment{so_far}");
+        self.said = Some(Said { text, failed: false });
     }
 
     fn aim(&mut self, aim: Aim) {
@@ -175,13 +172,12 @@ impl Replay {
             Aim::Percent(percent) => Some(self.first.after(span / 100 * u64::from(percent))),
             Aim::Wall(us) => index.at_wall(us),
         };
-        match at {
-            Some(at) => self.go_to(at),
-            None => {
-                let text = "the file does not tell its time of day: give a time from the start".to_owned();
-                self.said = Some(Said { text, failed: true });
-            }
-        }
+        let Some(at) = at else {
+            let text = "the file does not tell its time of day: give a time from the start".to_owned();
+            self.said = Some(Said { text, failed: true });
+            return;
+        };
+        self.go_to(at);
     }
 
     fn step_back(&mut self) {

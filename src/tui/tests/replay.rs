@@ -1,4 +1,5 @@
 //! Replay: moving through recorded time, the index, the bar; and recordings of real sockets that tell what the live run told.
+#![allow(clippy::disallowed_methods)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
