@@ -316,6 +316,11 @@ impl Engine {
         self.tracks.get(&id).map(|track| &**track)
     }
 
+    /// The connections that ever looked odd and are there, or are gone and worth remembering.
+    pub fn tracked(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        self.tracks.keys().copied()
+    }
+
     /// Every connection that is there, and those that are gone and worth remembering.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + '_ {
         let gone = self.tracks.iter().filter(|(_, track)| track.gone.is_some()).map(|(id, _)| *id);

@@ -112,6 +112,11 @@ impl Watch {
         self.next_survey = self.next_survey.min(self.clock().now().after(self.period_us));
     }
 
+    /// Makes the next step a survey.
+    pub fn survey_next(&mut self) {
+        self.next_survey = Moment(0);
+    }
+
     /// Makes a survey now.
     ///
     /// # Errors

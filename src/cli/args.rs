@@ -19,6 +19,10 @@ pub(super) struct Args {
     pub(super) command: Option<Command>,
     #[command(flatten)]
     pub(super) live: LiveArgs,
+    /// Replay what this file holds instead of watching this host: a recording, what `ss -D` wrote, text of `ss -tinmoe`, or
+    /// an nlmon capture
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "interval")]
+    pub(super) from: Vec<PathBuf>,
 }
 
 /// The live display.

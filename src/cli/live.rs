@@ -1,5 +1,6 @@
 //! The live display, over this host's connections or over those of a demonstration.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Exit;
@@ -19,6 +20,21 @@ pub(super) fn run(args: &LiveArgs) -> Exit {
         return Exit::Usage;
     }
     told(tui::run(&options(args)))
+}
+
+/// Replays what a file holds until the user leaves.
+pub(super) fn replay(args: &LiveArgs, files: &[PathBuf]) -> Exit {
+    let [file] = files else {
+        complain(
+            "error: the display shows one file at a time\n  `stallscope check --from FILE…` reads several, each as a picture of its own",
+        );
+        return Exit::Usage;
+    };
+    if let Err(message) = parse_filter(&args.filter) {
+        complain(&message);
+        return Exit::Usage;
+    }
+    told(tui::replay(file, &options(args)))
 }
 
 /// Makes a real stall on loopback, with a healthy connection and others beside it, and shows this host's connections.
@@ -67,7 +83,7 @@ fn told(ended: Result<Ended, TuiError>) -> Exit {
         Ok(Ended::Signal(_)) => Exit::Terminated,
         Err(error) => {
             eprintln!("error: {error}");
-            if matches!(error, TuiError::NotATerminal) { Exit::Usage } else { Exit::CouldNotLook }
+            if matches!(error, TuiError::NotATerminal | TuiError::File(_)) { Exit::Usage } else { Exit::CouldNotLook }
         }
     }
 }

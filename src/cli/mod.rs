@@ -69,7 +69,8 @@ pub fn run() -> Exit {
         }
     };
     match args.command {
-        None => live::run(&args.live),
+        None if args.from.is_empty() => live::run(&args.live),
+        None => live::replay(&args.live, &args.from),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Demo(args)) => live::demo(&args),
         Some(Command::Record(args)) => record::record(&args),

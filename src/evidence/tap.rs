@@ -6,54 +6,13 @@ use rustc_hash::FxHashSet;
 
 use crate::engine::Engine;
 use crate::filter::Filter;
-use crate::model::{ConnectionId, Counters, Event, Host, Moment, Owners, ProbeTarget, SurveyReport};
+use crate::model::{ConnectionId, Event, EventBuf, ProbeTarget};
 use crate::record::Writer;
 use crate::report::matching;
 use crate::wire::{Cookie, Message, TcpState, messages};
 
 /// Alignment of netlink messages, bytes (`NLMSG_ALIGNTO`).
 const ALIGN: usize = 4;
-
-/// An event that waits until the engine has seen the survey that decides on it.
-#[derive(Debug)]
-enum Held {
-    Host(Host),
-    SurveyBegin(Moment, Option<i64>),
-    Run(Vec<u8>),
-    SurveyEnd(Moment, SurveyReport),
-    Probe(Moment, ProbeTarget, Vec<u8>),
-    Counters(Moment, Counters),
-    Owners(Vec<(u32, Owners)>),
-    Mark(Moment, String),
-}
-
-impl Held {
-    fn of(event: &Event<'_>) -> Self {
-        match *event {
-            Event::Host(host) => Self::Host(host.clone()),
-            Event::SurveyBegin { at, wall_us } => Self::SurveyBegin(at, wall_us),
-            Event::Run(run) => Self::Run(run.to_vec()),
-            Event::SurveyEnd { at, report } => Self::SurveyEnd(at, report.clone()),
-            Event::Probe { at, target, answers } => Self::Probe(at, target, answers.to_vec()),
-            Event::Counters { at, counters } => Self::Counters(at, counters),
-            Event::Owners(owners) => Self::Owners(owners.to_vec()),
-            Event::Mark { at, word } => Self::Mark(at, word.to_owned()),
-        }
-    }
-
-    fn event(&self) -> Event<'_> {
-        match self {
-            Self::Host(host) => Event::Host(host),
-            Self::SurveyBegin(at, wall_us) => Event::SurveyBegin { at: *at, wall_us: *wall_us },
-            Self::Run(run) => Event::Run(run),
-            Self::SurveyEnd(at, report) => Event::SurveyEnd { at: *at, report },
-            Self::Probe(at, target, answers) => Event::Probe { at: *at, target: *target, answers },
-            Self::Counters(at, counters) => Event::Counters { at: *at, counters: *counters },
-            Self::Owners(owners) => Event::Owners(owners),
-            Self::Mark(at, word) => Event::Mark { at: *at, word },
-        }
-    }
-}
 
 /// The sockets that are recorded.
 #[derive(Debug, Default)]
@@ -108,7 +67,8 @@ pub struct Tap<W: Write> {
     writer: Writer<W>,
     filter: Filter,
     kept: Kept,
-    held: Vec<Held>,
+    /// Events that wait until the engine has seen the survey that decides on them.
+    held: Vec<EventBuf>,
     failed: Option<io::Error>,
 }
 
@@ -126,7 +86,7 @@ impl<W: Write> Tap<W> {
         if self.filter.is_empty() {
             self.failed = self.writer.write(event).err();
         } else {
-            self.held.push(Held::of(event));
+            self.held.push(EventBuf::of(event));
         }
     }
 
@@ -139,13 +99,13 @@ impl<W: Write> Tap<W> {
             return Err(error);
         }
         let held = std::mem::take(&mut self.held);
-        if held.iter().any(|event| matches!(event, Held::SurveyEnd(..))) {
+        if held.iter().any(|event| matches!(event, EventBuf::SurveyEnd(..))) {
             self.kept.update(engine, &self.filter);
         }
         for event in &held {
             match event {
-                Held::Run(run) => self.writer.write(&Event::Run(&self.kept.sift(run)))?,
-                Held::Probe(_, target, _) if !self.kept.holds(*target) => {}
+                EventBuf::Run(run) => self.writer.write(&Event::Run(&self.kept.sift(run)))?,
+                EventBuf::Probe(_, target, _) if !self.kept.holds(*target) => {}
                 other => self.writer.write(&other.event())?,
             }
         }

@@ -5,6 +5,7 @@
 
 mod connection;
 mod event;
+mod event_buf;
 mod growth;
 mod notes;
 mod table;
@@ -12,6 +13,7 @@ mod time;
 
 pub use connection::{Connection, ConnectionId, Opener, Side};
 pub use event::{Counters, Event, Host, Owner, Owners, ProbeTarget, SurveyReport};
+pub use event_buf::EventBuf;
 pub use growth::Growth;
 pub use notes::Notes;
 pub use table::{Entry, Table};

@@ -11,14 +11,15 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
 use super::draw::draw;
+use super::drive::Drive;
 use super::handout;
 use super::keys;
 use super::message::{Effect, Message};
-use super::state::State;
+use super::state::{Mode, State};
 use super::terminal::Screen;
 use super::theme::Theme;
 use super::update::update;
-use super::worker::{Command, Drive, Slot, Worker};
+use super::worker::{Command, Slot, Worker};
 
 /// How the display ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +52,11 @@ pub(super) fn run(drive: Box<dyn Drive>, theme: Theme, filter: &str, period: Dur
     watch_signals(wakes.clone())?;
     let screen = Screen::take()?;
     watch_terminal(wakes.clone())?;
+    let mode = if drive.playback().is_some() { Mode::Replay } else { Mode::Live };
     let worker = Worker::start(drive, publisher(Arc::clone(&slot), wakes))?;
-    let mut app = App { screen, worker, theme, state: State::new(period, filter), slot };
+    let mut state = State::new(period, filter);
+    state.mode = mode;
+    let mut app = App { screen, worker, theme, state, slot };
     if let Ok(parsed) = crate::filter::Filter::parse(filter) {
         app.worker.ask(Command::Filter(parsed, filter.to_owned()));
     }
@@ -126,7 +130,7 @@ impl App {
 
     fn wake(&mut self, wake: Wake) -> io::Result<Option<Ended>> {
         match wake {
-            Wake::Terminal(event) => match keys::message(&event, self.state.prompt.is_some()) {
+            Wake::Terminal(event) => match keys::message(&event, self.state.prompt.is_some(), self.state.mode) {
                 Some(message) => self.take(message),
                 None => Ok(None),
             },
@@ -138,7 +142,7 @@ impl App {
             Wake::Signal(SIGCONT) => self.screen.resume().map(|()| None),
             Wake::Signal(signal) => Ok(Some(Ended::Signal(signal))),
             Wake::Deaf(error) => Err(error),
-            Wake::Orphaned => Err(io::Error::other("the thread that watches the sockets ended")),
+            Wake::Orphaned => Err(io::Error::other("the thread that watches the sockets or reads the file ended")),
         }
     }
 
@@ -163,6 +167,8 @@ impl App {
             Effect::Select { id, probe } => self.ask(Command::Select { id, probe }),
             Effect::Filter(filter, text) => self.ask(Command::Filter(filter, text)),
             Effect::Period(period) => self.ask(Command::Period(period)),
+            Effect::Control(control) => self.ask(Command::Control(control)),
+            Effect::Take(take) => self.ask(Command::Take(take)),
             Effect::Copy(detail, direction) => {
                 let text = handout::markdown(&detail, direction);
                 return Ok(Some(answer(handout::copy(&text, &mut io::stdout()))));

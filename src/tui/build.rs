@@ -52,6 +52,20 @@ impl Builder {
         self.surveys = 0;
     }
 
+    /// The filter in force.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Forgets what came after the moment that another engine goes back to.
+    pub fn rewind(&mut self) {
+        self.surveys = u64::MAX;
+        self.surveyed = None;
+        self.delayed_acks = None;
+        self.delayed_acks_per_s = None;
+        self.names = Arc::default();
+    }
+
     /// Gives every detail of that connection.
     pub fn select(&mut self, id: Option<ConnectionId>) {
         self.selected = id;
@@ -101,6 +115,7 @@ impl Builder {
             detail,
             filter: self.filter_text.clone(),
             notes: Arc::clone(&self.notes),
+            ..View::default()
         }
     }
 

@@ -2,7 +2,8 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 
-use super::message::{Action, Edit, Message};
+use super::message::{Action, Control, Edit, Message};
+use super::state::Mode;
 
 /// A key as bound: its code, and whether Ctrl is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,15 @@ pub struct Binding {
     pub help: &'static str,
     /// What they mean.
     pub action: Action,
+    /// Where they mean it; everywhere if `None`.
+    pub mode: Option<Mode>,
+}
+
+impl Binding {
+    /// Whether the keys mean this here.
+    pub fn holds_in(&self, mode: Mode) -> bool {
+        self.mode.is_none_or(|wanted| wanted == mode)
+    }
 }
 
 const fn key(code: KeyCode) -> Key {
@@ -37,9 +47,11 @@ const fn control(c: char) -> Key {
 }
 
 macro_rules! table {
-    ($($shown:literal, $help:literal, $action:expr, [$($key:expr),+];)*) => {
-        &[$(Binding { keys: &[$($key),+], shown: $shown, help: $help, action: $action }),*]
+    ($($shown:literal, $help:literal, $action:expr, [$($key:expr),+] $(, $mode:expr)?;)*) => {
+        &[$(Binding { keys: &[$($key),+], shown: $shown, help: $help, action: $action, mode: table!(@ $($mode)?) }),*]
     };
+    (@) => { None };
+    (@ $mode:expr) => { Some($mode) };
 }
 
 /// Every key.
@@ -65,9 +77,22 @@ pub static KEYS: &[Binding] = table! {
     "s", "sort by the next column", Action::SortNext, [char('s')];
     "S", "turn the order round", Action::SortReverse, [char('S')];
     "c", "choose columns", Action::Columns, [char('c')];
-    "Space", "freeze the display; polling goes on", Action::Freeze, [char(' ')];
-    "+", "survey more often", Action::Faster, [char('+'), char('=')];
-    "-", "survey less often", Action::Slower, [char('-')];
+    "Space", "freeze the display; polling goes on", Action::Freeze, [char(' ')], Mode::Live;
+    "+", "survey more often", Action::Faster, [char('+'), char('=')], Mode::Live;
+    "-", "survey less often", Action::Slower, [char('-')], Mode::Live;
+    "r", "begin or end a recording, in a new file here", Action::Record, [char('r')], Mode::Live;
+    "W", "write a snapshot: a recording of one second", Action::Snapshot, [char('W')], Mode::Live;
+    "m", "set a mark in the recording", Action::Mark, [char('m')], Mode::Live;
+    "Space", "play or pause", Action::Replay(Control::PlayPause), [char(' ')], Mode::Replay;
+    ",", "one step back: the survey or probe before", Action::Replay(Control::StepBack), [char(',')], Mode::Replay;
+    ".", "one step on", Action::Replay(Control::StepOn), [char('.')], Mode::Replay;
+    "<", "to the change of verdict, or mark, before", Action::Replay(Control::PreviousChange), [char('<')], Mode::Replay;
+    ">", "to the next change of verdict, or mark", Action::Replay(Control::NextChange), [char('>')], Mode::Replay;
+    "0", "to the start", Action::Replay(Control::Start), [char('0')], Mode::Replay;
+    "$", "to the end", Action::Replay(Control::End), [char('$')], Mode::Replay;
+    "t", "go to a time", Action::GoTo, [char('t')], Mode::Replay;
+    "+ ]", "faster, up to 16x", Action::Replay(Control::Faster), [char('+'), char('='), char(']')], Mode::Replay;
+    "- [", "slower, down to 0.25x", Action::Replay(Control::Slower), [char('-'), char('[')], Mode::Replay;
     "y", "copy the finding as Markdown (OSC 52)", Action::Copy, [char('y')];
     "w", "write the finding as Markdown to a file here", Action::Write, [char('w')];
     "n", "notes: everything that went wrong while looking", Action::Notes, [char('n')];
@@ -78,13 +103,13 @@ pub static KEYS: &[Binding] = table! {
 };
 
 /// What a terminal's event means; `prompting` when keys go to the prompt.
-pub fn message(event: &Event, prompting: bool) -> Option<Message> {
+pub fn message(event: &Event, prompting: bool, mode: Mode) -> Option<Message> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => {
             if prompting {
                 edit(*key).map(Message::Prompt).or_else(|| (*key == CONTROL_C).then_some(Message::Do(Action::Quit)))
             } else {
-                action(*key).map(Message::Do)
+                action(*key, mode).map(Message::Do)
             }
         }
         Event::Mouse(mouse) => match mouse.kind {
@@ -100,10 +125,10 @@ pub fn message(event: &Event, prompting: bool) -> Option<Message> {
 
 const CONTROL_C: KeyEvent = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
 
-fn action(event: KeyEvent) -> Option<Action> {
+fn action(event: KeyEvent, mode: Mode) -> Option<Action> {
     let pressed = Key { code: event.code, control: event.modifiers.contains(KeyModifiers::CONTROL) };
     let unusual = event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META);
-    let found = KEYS.iter().find(|binding| binding.keys.contains(&pressed));
+    let found = KEYS.iter().find(|binding| binding.holds_in(mode) && binding.keys.contains(&pressed));
     found.filter(|_| !unusual).map(|binding| binding.action)
 }
 
@@ -132,15 +157,28 @@ mod tests {
     use super::*;
 
     fn press(code: KeyCode, modifiers: KeyModifiers, prompting: bool) -> Option<Message> {
-        message(&Event::Key(KeyEvent::new(code, modifiers)), prompting)
+        message(&Event::Key(KeyEvent::new(code, modifiers)), prompting, Mode::Live)
     }
 
     #[test]
     fn no_key_means_two_things() {
-        let all: Vec<_> = KEYS.iter().flat_map(|binding| binding.keys).collect();
-        for (place, key) in all.iter().enumerate() {
-            assert!(!all[..place].contains(key), "{key:?} is bound twice");
+        for mode in [Mode::Live, Mode::Replay] {
+            let here = KEYS.iter().filter(|binding| binding.holds_in(mode));
+            let all: Vec<_> = here.flat_map(|binding| binding.keys).collect();
+            for (place, key) in all.iter().enumerate() {
+                assert!(!all[..place].contains(key), "{key:?} is bound twice in {mode:?}");
+            }
         }
+    }
+
+    #[test]
+    fn the_same_key_moves_time_where_there_is_time_to_move() {
+        let space = Event::Key(KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE));
+        assert!(matches!(message(&space, false, Mode::Live), Some(Message::Do(Action::Freeze))));
+        let play = message(&space, false, Mode::Replay);
+        assert!(matches!(play, Some(Message::Do(Action::Replay(Control::PlayPause)))));
+        let record = Event::Key(KeyEvent::new(KeyCode::Char('r'), KeyModifiers::NONE));
+        assert!(message(&record, false, Mode::Replay).is_none());
     }
 
     #[test]

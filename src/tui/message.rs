@@ -9,6 +9,7 @@ use crate::filter::Filter;
 use crate::model::ConnectionId;
 
 use super::columns::Column;
+use super::replay::aim::Aim;
 use super::state::Pane;
 use super::view::{Detail, View};
 
@@ -67,6 +68,52 @@ pub enum Action {
     Copy,
     /// Write the finding to a file.
     Write,
+    /// Begin or end a recording.
+    Record,
+    /// Record for a second.
+    Snapshot,
+    /// Open the prompt for a mark.
+    Mark,
+    /// Move through recorded time.
+    Replay(Control),
+    /// Open the prompt for a time.
+    GoTo,
+}
+
+/// A move through recorded time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Let time pass, or stop it.
+    PlayPause,
+    /// To the survey or probe before.
+    StepBack,
+    /// To the next survey or probe.
+    StepOn,
+    /// To the change of a verdict, or the mark, before.
+    PreviousChange,
+    /// To the next change of a verdict, or mark.
+    NextChange,
+    /// To the first moment.
+    Start,
+    /// To the last moment.
+    End,
+    /// Slower.
+    Slower,
+    /// Faster.
+    Faster,
+    /// To that moment.
+    To(Aim),
+}
+
+/// What the user asks of recordings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// Begin one, or end the one in progress.
+    Toggle,
+    /// Make one of a second.
+    Snapshot,
+    /// Set a mark with this word.
+    Mark(String),
 }
 
 /// An edit of the prompt's line.
@@ -167,4 +214,8 @@ pub enum Effect {
     Copy(Arc<Detail>, usize),
     /// Write the finding to a file.
     Write(Arc<Detail>, usize),
+    /// Move through recorded time.
+    Control(Control),
+    /// Begin, end or mark a recording.
+    Take(Take),
 }

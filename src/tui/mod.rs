@@ -5,19 +5,23 @@
 //! answers with effects, and `draw::draw` makes a frame from the state.
 //!
 //! **Architecture invariant:** `update` and everything it calls is pure; `draw` and the panes read only; `app`, `terminal`,
-//! `worker` and `handout` alone touch the system.
+//! `worker`, `live`, `recorder`, `replay` and `handout` alone touch the system.
 
 mod app;
 mod build;
 mod columns;
 mod detail;
 mod draw;
+mod drive;
 mod handout;
 mod keys;
+mod live;
 mod message;
 mod order;
 mod panes;
 mod prompt;
+mod recorder;
+mod replay;
 mod state;
 mod terminal;
 mod text;
@@ -30,14 +34,18 @@ mod worker;
 mod tests;
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::source::LookError;
 use crate::watch::{Watch, WatchOptions};
 
 pub use app::Ended;
+pub use replay::OpenError;
 pub use theme::ColorChoice;
-pub use worker::Drive;
 
+use drive::Drive;
+use live::Live;
+use replay::Replay;
 use theme::Theme;
 
 /// How to show.
@@ -64,6 +72,9 @@ pub enum TuiError {
     /// The sockets cannot be looked at.
     #[error(transparent)]
     Look(#[from] LookError),
+    /// The file cannot be replayed.
+    #[error(transparent)]
+    File(#[from] OpenError),
     /// The terminal failed.
     #[error("drawing on the terminal: {0}\n  `stallscope check` prints a report instead")]
     Terminal(#[from] io::Error),
@@ -83,18 +94,23 @@ pub fn run(options: &Options) -> Result<Ended, TuiError> {
         return Err(TuiError::NotATerminal);
     }
     let watch = Watch::start(options.watch.clone(), &mut |_| {})?;
-    show(Box::new(watch), options)
+    show(Box::new(Live::new(watch, PathBuf::new())), options)
 }
 
-/// Shows whatever drives an engine: the live kernel, or a recording.
+/// Shows what a file holds, with its time under control, until the user leaves.
 ///
 /// # Errors
-/// There is no terminal, or it fails.
-#[allow(clippy::disallowed_methods)]
-pub fn show(drive: Box<dyn Drive>, options: &Options) -> Result<Ended, TuiError> {
+/// There is no terminal, it fails, or the file cannot be replayed.
+pub fn replay(path: &Path, options: &Options) -> Result<Ended, TuiError> {
     if !has_terminal() {
         return Err(TuiError::NotATerminal);
     }
+    show(Box::new(Replay::open(path)?), options)
+}
+
+/// Shows whatever drives an engine: the live kernel, or a recording.
+#[allow(clippy::disallowed_methods)]
+fn show(drive: Box<dyn Drive>, options: &Options) -> Result<Ended, TuiError> {
     let var = |name: &str| std::env::var(name).ok();
     let theme = Theme::of_environment(options.color, options.ascii, &var);
     let period = options.watch.interval;

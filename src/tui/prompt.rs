@@ -1,8 +1,9 @@
-//! The filter prompt: one line, its history, and what is wrong with it.
+//! The prompt: one line, for filters their history, and what is wrong with it.
 
 use crate::filter::Filter;
 
 use super::message::Edit;
+use super::replay::aim::Aim;
 
 /// Filters that are remembered.
 const REMEMBERED: usize = 100;
@@ -10,9 +11,26 @@ const REMEMBERED: usize = 100;
 /// Longest line that can be typed or pasted, in characters.
 const LONGEST: usize = 4_096;
 
+/// Longest mark, in bytes.
+const LONGEST_MARK: usize = 200;
+
+/// What a prompt asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asks {
+    /// Which connections to show.
+    #[default]
+    Filter,
+    /// A word for a mark in the recording.
+    Mark,
+    /// The moment to go to.
+    Time,
+}
+
 /// An open prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
+    /// What it asks for.
+    pub asks: Asks,
     /// The line.
     pub text: String,
     /// Where the cursor stands, in bytes; always at a character's boundary.
@@ -33,10 +51,19 @@ pub enum Outcome {
     Cancelled,
     /// It closes, and this filter is used.
     Use(Filter, String),
+    /// It closes, and this word marks the recording.
+    Mark(String),
+    /// It closes, and the replay goes there.
+    GoTo(Aim),
 }
 
 impl Prompt {
-    /// Opens a prompt on a text.
+    /// Opens an empty prompt.
+    pub fn asking(asks: Asks) -> Self {
+        Self { asks, ..Self::default() }
+    }
+
+    /// Opens the filter's prompt on a text.
     pub fn on(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len(), ..Self::default() }
     }
@@ -46,6 +73,7 @@ impl Prompt {
         match edit {
             Edit::Submit => return self.submit(history),
             Edit::Cancel => return Outcome::Cancelled,
+            Edit::Older | Edit::Newer if self.asks != Asks::Filter => {}
             Edit::Older => self.recall(history, true),
             Edit::Newer => self.recall(history, false),
             Edit::Left => self.cursor = self.before(),
@@ -114,6 +142,27 @@ impl Prompt {
     }
 
     fn submit(&mut self, history: &mut Vec<String>) -> Outcome {
+        match self.asks {
+            Asks::Filter => self.submit_filter(history),
+            Asks::Mark => match self.text.trim() {
+                "" => Outcome::Cancelled,
+                word if word.len() > LONGEST_MARK => self.wrong(format!("a mark has at most {LONGEST_MARK} bytes")),
+                word => Outcome::Mark(word.to_owned()),
+            },
+            Asks::Time => match Aim::parse(&self.text) {
+                Ok(aim) => Outcome::GoTo(aim),
+                Err(why) => self.wrong(why),
+            },
+        }
+    }
+
+    fn wrong(&mut self, why: String) -> Outcome {
+        self.cursor = self.text.len();
+        self.error = Some((self.cursor, why));
+        Outcome::Open
+    }
+
+    fn submit_filter(&mut self, history: &mut Vec<String>) -> Outcome {
         let text = self.text.trim().to_owned();
         match Filter::parse(&self.text) {
             Ok(filter) => {

@@ -72,6 +72,16 @@ pub enum Overlay {
     Columns,
 }
 
+/// Where what is shown comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The kernel of this host.
+    #[default]
+    Live,
+    /// A file, through which time can be moved.
+    Replay,
+}
+
 /// How an effect went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -84,6 +94,8 @@ pub struct Notice {
 /// The state.
 #[derive(Clone, Debug)]
 pub struct State {
+    /// Where what is shown comes from.
+    pub mode: Mode,
     /// What is shown.
     pub view: Arc<View>,
     /// What was published last; another one than `view` while the display is frozen.
@@ -94,7 +106,7 @@ pub struct State {
     pub screen: Screen,
     /// What lies over it.
     pub overlay: Option<Overlay>,
-    /// The filter prompt, when open.
+    /// The prompt, when open.
     pub prompt: Option<Prompt>,
     /// Filters used.
     pub history: Vec<String>,
@@ -124,6 +136,8 @@ pub struct State {
     pub period: Duration,
     /// The connection whose detail was asked for last, and whether it was chosen.
     pub(super) asked: (Option<ConnectionId>, bool),
+    /// How many things the producer had told when it was last listened to.
+    pub(super) heard: u64,
     ordered: Option<(u64, Sort)>,
 }
 
@@ -132,6 +146,7 @@ impl State {
     pub fn new(period: Duration, filter: &str) -> Self {
         let history = if filter.is_empty() { Vec::new() } else { vec![filter.to_owned()] };
         Self {
+            mode: Mode::Live,
             view: Arc::default(),
             latest: Arc::default(),
             frozen: None,
@@ -152,6 +167,7 @@ impl State {
             drawn: Drawn { page: 1, ..Drawn::default() },
             period,
             asked: (None, false),
+            heard: 0,
             ordered: None,
         }
     }

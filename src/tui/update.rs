@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::columns::Column;
-use super::message::{Action, Drawn, Edit, Effect, Message};
-use super::prompt::{Outcome, Prompt};
+use super::message::{Action, Control, Drawn, Edit, Effect, Message, Take};
+use super::prompt::{Asks, Outcome, Prompt};
 use super::state::{Notice, Overlay, Pane, Screen, State};
 use super::view::View;
 
@@ -48,6 +48,10 @@ fn say(state: &mut State, text: String, failed: bool) -> Vec<Effect> {
 }
 
 fn take_view(state: &mut State, view: Arc<View>) -> Vec<Effect> {
+    if let Some(said) = view.said.as_ref().filter(|said| said.0 > state.heard) {
+        state.heard = said.0;
+        say(state, said.1.text.clone(), said.1.failed);
+    }
     state.latest = Arc::clone(&view);
     // A filter asked for while frozen is answered all the same.
     if state.frozen.is_none() || view.filter != state.view.filter {
@@ -100,6 +104,11 @@ fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Faster => return set_period(state, true),
         Action::Slower => return set_period(state, false),
         Action::Copy | Action::Write => return hand_out(state, action),
+        Action::Record => return vec![Effect::Take(Take::Toggle)],
+        Action::Snapshot => return vec![Effect::Take(Take::Snapshot)],
+        Action::Mark => return ask_mark(state),
+        Action::GoTo => state.prompt = Some(Prompt::asking(Asks::Time)),
+        Action::Replay(control) => return replay(state, control),
     }
     Vec::new()
 }
@@ -233,6 +242,22 @@ fn freeze(state: &mut State) {
     }
 }
 
+fn ask_mark(state: &mut State) -> Vec<Effect> {
+    if state.latest.recording.is_none() {
+        return say(state, "nothing is recorded: r begins a recording, m marks it".to_owned(), true);
+    }
+    state.prompt = Some(Prompt::asking(Asks::Mark));
+    Vec::new()
+}
+
+fn replay(state: &mut State, control: Control) -> Vec<Effect> {
+    if control == Control::PlayPause && state.overlay == Some(Overlay::Columns) {
+        tick_column(state);
+        return Vec::new();
+    }
+    vec![Effect::Control(control)]
+}
+
 fn set_period(state: &mut State, faster: bool) -> Vec<Effect> {
     let now = u64::try_from(state.period.as_millis()).unwrap_or(u64::MAX);
     let next = if faster {
@@ -257,17 +282,15 @@ fn hand_out(state: &mut State, action: Action) -> Vec<Effect> {
 
 fn edit_prompt(state: &mut State, edit: Edit) -> Vec<Effect> {
     let Some(prompt) = &mut state.prompt else { return Vec::new() };
-    match prompt.take(edit, &mut state.history) {
-        Outcome::Open => Vec::new(),
-        Outcome::Cancelled => {
-            state.prompt = None;
-            Vec::new()
-        }
-        Outcome::Use(filter, text) => {
-            state.prompt = None;
-            vec![Effect::Filter(filter, text)]
-        }
-    }
+    let effects = match prompt.take(edit, &mut state.history) {
+        Outcome::Open => return Vec::new(),
+        Outcome::Cancelled => Vec::new(),
+        Outcome::Use(filter, text) => vec![Effect::Filter(filter, text)],
+        Outcome::Mark(word) => vec![Effect::Take(Take::Mark(word))],
+        Outcome::GoTo(aim) => vec![Effect::Control(Control::To(aim))],
+    };
+    state.prompt = None;
+    effects
 }
 
 fn click(state: &mut State, x: u16, y: u16) -> Vec<Effect> {

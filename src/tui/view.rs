@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::diagnose::{EndedHold, Finding, Level, OpenHold, STRIP_SECONDS, Severity, Verdict};
 use crate::model::{ConnectionId, Host, Moment};
 
+use super::replay::index::Index;
+
 /// One picture of everything.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -26,6 +28,57 @@ pub struct View {
     pub filter: String,
     /// What was survived, one line each.
     pub notes: Arc<Vec<String>>,
+    /// What the producer told last, and how many things it told before and with it.
+    pub said: Option<Arc<(u64, Said)>>,
+    /// The recording that is being made.
+    pub recording: Option<Recording>,
+    /// Where a replay stands; `None` live.
+    pub playback: Option<Arc<Playback>>,
+}
+
+/// How something that was asked for went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// What to say.
+    pub text: String,
+    /// Whether it went wrong.
+    pub failed: bool,
+}
+
+impl Said {
+    /// The words of a result.
+    pub fn of(result: Result<String, String>) -> Self {
+        let failed = result.is_err();
+        Self { text: result.unwrap_or_else(|why| why), failed }
+    }
+}
+
+/// A recording in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Bytes written so far.
+    pub written: u64,
+}
+
+/// Where a replay stands.
+#[derive(Clone, Debug, Default)]
+pub struct Playback {
+    /// The file.
+    pub name: String,
+    /// What it was read as.
+    pub kind: &'static str,
+    /// The moment shown.
+    pub position: Moment,
+    /// Whether time passes.
+    pub playing: bool,
+    /// How fast, in percent of the recorded time.
+    pub speed_percent: u32,
+    /// Whether another moment was asked for and is on its way.
+    pub seeking: bool,
+    /// The change or mark that was jumped to.
+    pub here: Option<String>,
+    /// What the whole file holds, as far as it was read.
+    pub index: Arc<Index>,
 }
 
 /// Figures of the whole host.

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
-use crate::engine::Engine;
 use crate::filter::Filter;
-use crate::model::{ConnectionId, Event, Owners};
+use crate::model::{ConnectionId, Owners};
 use crate::source;
-use crate::watch::{Step, Watch};
 
 use super::build::Builder;
-use super::view::View;
+use super::drive::{Drive, Stepped};
+use super::message::{Control, Take};
+use super::view::{Said, View};
 
 /// Time between two views while something is held: quick enough to see an age move, slow enough to read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
@@ -25,56 +25,6 @@ const NAMES_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A walk of `/proc` is followed by so many times its own length without one.
 const NAMES_REST: u32 = 20;
-
-/// The longest time for which commands are not looked at.
-const ATTENTION_US: u64 = 20_000;
-
-/// Something that brings an engine forward: the live kernel, or a recording.
-pub trait Drive: Send {
-    /// The engine.
-    fn engine(&mut self) -> &mut Engine;
-
-    /// Does what is due, or waits for it no longer than 20 ms. Answers whether a survey ended.
-    ///
-    /// # Errors
-    /// What could not be looked at, in words. Earlier data stay, and stepping may go on.
-    fn step(&mut self) -> Result<bool, String>;
-
-    /// The survey period in force.
-    fn period(&self) -> Duration;
-
-    /// Asks for another survey period.
-    fn set_period(&mut self, period: Duration);
-
-    /// Whether the sockets' holders can be looked up on this host.
-    fn names_are_here(&self) -> bool;
-}
-
-impl Drive for Watch {
-    fn engine(&mut self) -> &mut Engine {
-        &mut self.engine
-    }
-
-    fn step(&mut self) -> Result<bool, String> {
-        let until = self.clock().now().after(ATTENTION_US);
-        match Watch::step(self, until, &mut |_| {}) {
-            Ok(step) => Ok(step == Step::Surveyed),
-            Err(error) => Err(error.to_string().split('\n').map(str::trim).collect::<Vec<_>>().join("; ")),
-        }
-    }
-
-    fn period(&self) -> Duration {
-        Watch::period(self)
-    }
-
-    fn set_period(&mut self, period: Duration) {
-        self.set_interval(period);
-    }
-
-    fn names_are_here(&self) -> bool {
-        true
-    }
-}
 
 /// What the producer is asked to do.
 #[derive(Clone, Debug)]
@@ -90,6 +40,10 @@ pub enum Command {
     Filter(Filter, String),
     /// Survey that often.
     Period(Duration),
+    /// Move through recorded time.
+    Control(Control),
+    /// Begin, end or mark a recording.
+    Take(Take),
     /// End.
     Stop,
 }
@@ -109,7 +63,15 @@ impl Worker {
     pub fn start(drive: Box<dyn Drive>, publish: Box<dyn Fn(View) + Send>) -> std::io::Result<Self> {
         let (commands, inbox) = channel();
         let names = drive.names_are_here().then(NameFinder::start).transpose()?;
-        let producer = Producer { drive, builder: Builder::default(), names, pinned: None, published: None };
+        let producer = Producer {
+            drive,
+            builder: Builder::default(),
+            names,
+            pinned: None,
+            published: None,
+            said: None,
+            tellings: 0,
+        };
         let run = move || producer.run(&inbox, &*publish);
         let thread = std::thread::Builder::new().name("producer".to_owned()).spawn(run)?;
         Ok(Self { commands, thread: Some(thread) })
@@ -137,6 +99,8 @@ struct Producer {
     names: Option<NameFinder>,
     pinned: Option<ConnectionId>,
     published: Option<Instant>,
+    said: Option<Arc<(u64, Said)>>,
+    tellings: u64,
 }
 
 impl Producer {
@@ -156,11 +120,27 @@ impl Producer {
             due |= self.step();
             due |= self.take_names();
             if due || self.is_live() {
-                let period = self.drive.period();
-                publish(self.builder.view(self.drive.engine(), period));
+                publish(self.view());
                 self.published = Some(Instant::now());
             }
         }
+    }
+
+    fn view(&mut self) -> View {
+        if let Some(said) = self.drive.said() {
+            self.tellings += 1;
+            self.said = Some(Arc::new((self.tellings, said)));
+        }
+        let named = self.drive.named();
+        if !named.is_empty() {
+            self.builder.learn(&named);
+        }
+        let period = self.drive.period();
+        let mut view = self.builder.view(self.drive.engine(), period);
+        view.said.clone_from(&self.said);
+        view.recording = self.drive.recording();
+        view.playback = self.drive.playback();
+        view
     }
 
     fn is_live(&mut self) -> bool {
@@ -174,6 +154,8 @@ impl Producer {
             Command::Select { id, probe } => self.select(id, probe),
             Command::Filter(filter, text) => self.builder.set_filter(filter, text),
             Command::Period(period) => self.drive.set_period(period),
+            Command::Control(control) => self.drive.control(control),
+            Command::Take(take) => self.drive.take(&take, self.builder.filter()),
             Command::Stop => {}
         }
     }
@@ -193,12 +175,15 @@ impl Producer {
     /// Answers whether there is something new to show.
     fn step(&mut self) -> bool {
         match self.drive.step() {
-            Ok(surveyed) => {
-                if surveyed {
+            Ok(stepped) => {
+                if stepped == Stepped::Rewound {
+                    self.builder.rewind();
+                }
+                if matches!(stepped, Stepped::Surveyed | Stepped::Rewound) {
                     self.builder.set_trouble(None);
                     self.ask_names();
                 }
-                surveyed
+                stepped != Stepped::Waited
             }
             Err(why) => {
                 self.builder.set_trouble(Some(why));
@@ -216,7 +201,7 @@ impl Producer {
 
     fn take_names(&mut self) -> bool {
         let Some(found) = self.names.as_mut().and_then(NameFinder::take) else { return false };
-        self.drive.engine().feed(Event::Owners(&found));
+        self.drive.learn(&found);
         self.builder.learn(&found);
         true
     }

@@ -227,6 +227,47 @@ fn an_old_terminal_gets_ascii_without_colours() {
     assert!(session.received.lock().unwrap().bytes.is_ascii());
 }
 
+/// A recording of a write-write-read connection.
+const STALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/recordings/nagle-delayed-ack.ssrec");
+
+#[test]
+fn a_recording_is_replayed_with_its_time_under_control() {
+    let mut session = Session::start(&["--from", STALL], &[], (80, 24));
+    session.wait_for(&["REPLAY", "nagle-delayed-ack"]);
+    session.press("$");
+    session.wait_for(&["paused 1x", "STALLED", "proven", "█"]);
+    let end = session.screen();
+    session.press("0 ");
+    session.wait_until("another moment", || session.screen() != end);
+    session.press(" t");
+    session.wait_for(&["go to: "]);
+    session.press("100%\r");
+    session.wait_for(&["paused", "proven"]);
+    session.press("\r");
+    session.wait_for(&["1 What is happening", "Nagle HOLDS"]);
+    session.press("q");
+    assert!(session.wait_for_exit().success());
+    session.assert_switched_off();
+    assert_eq!(attributes(&*session.master), session.before);
+}
+
+#[test]
+fn a_file_that_cannot_be_replayed_is_told_before_the_screen_is_taken() {
+    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    for (files, wanted) in [
+        (&["/nonexistent.ssrec"][..], "/nonexistent.ssrec"),
+        (&[other], "holds no TCP socket"),
+        (&["-"], "check --from"),
+        (&[STALL, STALL], "one file at a time"),
+    ] {
+        let arguments: Vec<_> = ["--from"].iter().chain(files).copied().collect();
+        let mut session = Session::start(&arguments, &[], (200, 24));
+        session.wait_for(&[wanted]);
+        assert_eq!(session.wait_for_exit().exit_code(), 2, "{wanted}");
+        assert!(!String::from_utf8_lossy(&session.received.lock().unwrap().bytes).contains("[?1049h"));
+    }
+}
+
 #[test]
 fn without_a_terminal_it_names_check() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"))

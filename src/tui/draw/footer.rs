@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::prompt::Prompt;
-use super::super::state::{Overlay, Screen, State};
+use super::super::prompt::{Asks, Prompt};
+use super::super::state::{Mode, Overlay, Screen, State};
 use super::super::text;
 use super::super::theme::Theme;
 
@@ -23,21 +23,27 @@ pub(super) fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>, area: Rec
 }
 
 fn draw_prompt(prompt: &Prompt, theme: Theme, frame: &mut Frame<'_>, area: Rect) {
-    const LABEL: &str = " filter / ";
-    let room = usize::from(area.width).saturating_sub(LABEL.len() + 1).max(1);
+    let label = match prompt.asks {
+        Asks::Filter => " filter / ",
+        Asks::Mark => " mark: ",
+        Asks::Time => " go to: ",
+    };
+    let room = usize::from(area.width).saturating_sub(label.len() + 1).max(1);
     // The cursor's own cell stays visible: the line slides to the left under it.
     let before = text::cells(&text::clean(&prompt.text[..prompt.cursor]));
     let slide = before.saturating_sub(room);
     let shown = after_cells(&text::clean(&prompt.text), slide);
-    let line = Line::from(vec![Span::styled(LABEL, theme.key()), Span::raw(shown)]);
-    let below = match &prompt.error {
-        Some((_, message)) => error_line(message, LABEL.len() + before - slide, theme, area.width.into()),
-        None => {
+    let line = Line::from(vec![Span::styled(label, theme.key()), Span::raw(shown)]);
+    let below = match (&prompt.error, prompt.asks) {
+        (Some((_, message)), _) => error_line(message, label.len() + before - slide, theme, area.width.into()),
+        (None, Asks::Filter) => {
             Line::styled(" Enter use   Esc leave   Up/Down history   e.g. comm = ruby and share > 0.1", theme.faint())
         }
+        (None, Asks::Mark) => Line::styled(" Enter set   Esc leave   a word that says what happens now", theme.faint()),
+        (None, Asks::Time) => Line::styled(format!(" {}", super::super::replay::aim::EXAMPLES), theme.faint()),
     };
     frame.render_widget(Paragraph::new(vec![line, below]), area);
-    let column = u16::try_from(LABEL.len() + before - slide).unwrap_or(u16::MAX);
+    let column = u16::try_from(label.len() + before - slide).unwrap_or(u16::MAX);
     let x = area.x.saturating_add(column).min(area.right().saturating_sub(1));
     frame.set_cursor_position(Position { x, y: area.y });
 }
@@ -86,6 +92,16 @@ fn status(state: &State, theme: Theme, width: usize) -> Line<'static> {
 
 fn hints(state: &State, theme: Theme, width: usize) -> Line<'static> {
     let keys: &[(&str, &str)] = match (state.overlay, state.screen) {
+        (None, Screen::Overview) if state.mode == Mode::Replay => &[
+            ("Enter", "proof"),
+            ("Space", "play"),
+            (", .", "step"),
+            ("< >", "changes"),
+            ("t", "time"),
+            ("/", "filter"),
+            ("?", "help"),
+            ("q", "quit"),
+        ],
         (Some(Overlay::Columns), _) => &[("Space", "show or hide"), ("Esc", "back")],
         (Some(_), _) => &[("Esc", "back"), ("j k", "scroll")],
         (None, Screen::Overview) => &[
@@ -95,6 +111,7 @@ fn hints(state: &State, theme: Theme, width: usize) -> Line<'static> {
             ("Space", "freeze"),
             ("y", "copy"),
             ("w", "write"),
+            ("r", "record"),
             ("?", "help"),
             ("q", "quit"),
         ],

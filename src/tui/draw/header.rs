@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::state::{Screen, State};
+use super::super::state::{Mode, Screen, State};
 use super::super::text;
 use super::super::theme::Theme;
 use super::super::view::Head;
@@ -34,7 +34,8 @@ fn host(head: &Head, theme: Theme, width: usize) -> Line<'static> {
     pieces.extend(known(&host.hostname).map(|span| span.style(theme.strong())));
     pieces.extend(known(&host.kernel).map(|span| Span::raw(format!("Linux {}", span.content))));
     pieces.extend(host.netns.map(|inode| Span::raw(format!("net:[{inode}]"))));
-    if head.surveys > 0 {
+    // What is no recording does not tell who looked.
+    if head.surveys > 0 && !host.tool_version.is_empty() {
         pieces.push(Span::raw(eyes(head)));
     }
     join(pieces, width)
@@ -56,6 +57,12 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
         return join(vec![Span::raw("looking at the sockets for the first time")], width);
     }
     let mut pieces = vec![stalled(head, theme)];
+    if state.mode == Mode::Replay {
+        pieces.push(Span::styled("REPLAY", theme.selected()));
+    }
+    if let Some(recording) = &state.latest.recording {
+        pieces.push(Span::styled(format!("RECORDING {}", text::bytes(recording.written)), theme.selected()));
+    }
     if state.frozen.is_some() {
         pieces.push(Span::styled("FROZEN", theme.selected()));
     }
@@ -72,8 +79,11 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
     }
     pieces.push(Span::raw(format!("{} connections", head.connections)));
     pieces.push(Span::raw(format!("{} sockets", head.sockets)));
-    if head.probed > 0 {
+    if head.probed > 0 && state.mode == Mode::Live {
         pieces.push(Span::raw(format!("{} watched closely", head.probed)));
+    }
+    if state.mode == Mode::Replay {
+        return join(pieces, width);
     }
     pieces.push(Span::raw(format!("every {}", text::millis(head.period.as_secs_f64() * 1e3))));
     join(pieces, width)

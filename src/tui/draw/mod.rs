@@ -1,5 +1,6 @@
 //! From the state to a frame. Reads only; what it placed where is returned.
 
+mod bar;
 mod detail;
 mod footer;
 mod header;
@@ -31,14 +32,20 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) -> Drawn {
     }
     let head = header::height(state, area);
     let foot = footer::height(state);
-    let parts = Layout::vertical([Constraint::Length(head), Constraint::Min(1), Constraint::Length(foot)]);
-    let [top, body, bottom] = parts.areas(area);
+    let lengths = [
+        Constraint::Length(head),
+        Constraint::Min(1),
+        Constraint::Length(bar::height(state, area)),
+        Constraint::Length(foot),
+    ];
+    let [top, body, time, bottom] = Layout::vertical(lengths).areas(area);
     header::draw(state, theme, frame, top);
     let drawn = match (state.overlay, state.screen) {
         (Some(overlay), _) => overlay::draw(overlay, state, theme, frame, body),
         (None, Screen::Overview) => table::draw(state, theme, frame, body),
         (None, Screen::Detail) => detail::draw(state, theme, frame, body),
     };
+    bar::draw(state, theme, frame, time);
     footer::draw(state, theme, frame, bottom);
     if theme.is_ascii() {
         to_ascii(frame.buffer_mut());

@@ -22,7 +22,7 @@ pub(super) fn draw(overlay: Overlay, state: &State, theme: Theme, frame: &mut Fr
         return Drawn { page, furthest: Column::ALL.len() - 1, ..Drawn::default() };
     }
     let lines = match overlay {
-        Overlay::Help => help(theme, width),
+        Overlay::Help => help(state, theme, width),
         _ => notes(state, theme, width),
     };
     let furthest = lines.len().saturating_sub(page);
@@ -47,18 +47,36 @@ fn notes(state: &State, theme: Theme, width: usize) -> Vec<Line<'static>> {
     if state.latest.notes.is_empty() {
         lines.push(Line::from(" Nothing did."));
     }
-    for note in state.latest.notes.iter() {
-        let wrapped = text::wrap(&text::clean(note), width.saturating_sub(4));
+    list(&state.latest.notes, width, &mut lines);
+    file(state, theme, width, &mut lines);
+    lines
+}
+
+/// One item a paragraph, with a dash.
+fn list(items: &[String], width: usize, lines: &mut Vec<Line<'static>>) {
+    for item in items {
+        let wrapped = text::wrap(&text::clean(item), width.saturating_sub(4));
         for (place, line) in wrapped.into_iter().enumerate() {
             lines.push(Line::from(format!(" {} {line}", if place == 0 { "-" } else { " " })));
         }
     }
-    lines
 }
 
-fn help(theme: Theme, width: usize) -> Vec<Line<'static>> {
+/// What is replayed, and what that cannot tell.
+fn file(state: &State, theme: Theme, width: usize, lines: &mut Vec<Line<'static>>) {
+    let Some(playback) = &state.latest.playback else { return };
+    lines.push(Line::default());
+    let title = format!(" {}: {}", text::clean(&playback.name), playback.kind);
+    lines.push(Line::styled(text::clip(&title, width, theme.more()).into_owned(), theme.strong()));
+    list(&playback.index.limits, width, lines);
+    if !playback.index.complete {
+        lines.push(Line::from(" The file is still being read."));
+    }
+}
+
+fn help(state: &State, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(" Keys", theme.strong())];
-    for binding in KEYS {
+    for binding in KEYS.iter().filter(|binding| binding.holds_in(state.mode)) {
         let shown = if theme.is_ascii() { plain(binding.shown) } else { binding.shown.to_owned() };
         lines.push(Line::from(vec![
             Span::styled(format!("  {}", text::fit(&shown, 10, "")), theme.key()),
@@ -67,6 +85,7 @@ fn help(theme: Theme, width: usize) -> Vec<Line<'static>> {
     }
     lines.push(Line::from("  Mouse: click a row, click it again to drill down; click a column's title to"));
     lines.push(Line::from("  sort by it; the wheel moves."));
+    file(state, theme, width, &mut lines);
     signs(theme, &mut lines);
     fields(theme, width, &mut lines);
     lines

@@ -2,4 +2,5 @@
 
 mod frames;
 mod keyboard;
+mod replay;
 mod world;

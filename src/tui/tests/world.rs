@@ -6,12 +6,16 @@ use std::time::Duration;
 use crate::engine::{Engine, Planned};
 use crate::filter::Filter;
 use crate::model::{Event, Host, Moment, Owner, Owners, SurveyReport};
+use crate::record::Writer;
 use crate::tui::build::Builder;
 use crate::tui::view::View;
 use crate::wire::{Congestion, Cookie, Endpoint, Family, Socket, TcpInfo, TcpState, Timer, encode_socket, field};
 
 /// Length of one request of a stalled connection, ms: eleven ticks at 250 Hz.
 const CYCLE_MS: u64 = 44;
+
+/// The wall clock when the world's clock was at 0, µs since 1970: 2023-11-14 22:13:20 UTC.
+pub(super) const WALL_US: i64 = 1_700_000_000_000_000;
 
 /// What a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,29 +41,50 @@ pub(super) struct World {
     next_survey_ms: u64,
     /// How surveys go.
     pub(super) report: SurveyReport,
+    /// The recording of everything, when one is made.
+    recording: Writer<Vec<u8>>,
 }
 
 impl World {
     pub(super) fn new(connections: &[Does]) -> Self {
-        let mut engine = Engine::new(10_000);
-        engine.feed(Event::Host(&Host {
+        let host = Host {
             hostname: "db7".to_owned(),
             kernel: "6.18.44".to_owned(),
             netns: Some(4_026_531_840),
             uid: 1000,
             user: Some("web".to_owned()),
             tick_us: Some(4_000),
+            tool_version: "1".to_owned(),
             ..Host::default()
-        }));
+        };
         let now_ms = 100_000;
-        Self {
-            engine,
+        let mut world = Self {
+            engine: Engine::new(10_000),
             builder: Builder::default(),
             connections: connections.to_vec(),
             now_ms,
             next_survey_ms: now_ms,
             report: SurveyReport::default(),
-        }
+            recording: Writer::new(Vec::new()).unwrap(),
+        };
+        world.feed(Event::Host(&host));
+        world
+    }
+
+    fn feed(&mut self, event: Event<'_>) {
+        self.recording.write(&event).unwrap();
+        self.engine.feed(event);
+    }
+
+    /// Sets a mark.
+    pub(super) fn mark(&mut self, word: &str) {
+        self.feed(Event::Mark { at: Moment(self.now_ms * 1000), word });
+    }
+
+    /// The recording of everything so far; another one begins.
+    pub(super) fn recording(&mut self) -> Vec<u8> {
+        let next = Writer::new(Vec::new()).unwrap();
+        std::mem::replace(&mut self.recording, next).finish().unwrap()
     }
 
     /// Lets time pass: surveys every second, probes as planned.
@@ -72,7 +97,7 @@ impl World {
             let now = Moment(self.now_ms * 1000);
             for planned in self.engine.plan(now, 64) {
                 let answers = self.answers(&planned);
-                self.engine.feed(Event::Probe { at: now, target: planned.target, answers: &answers });
+                self.feed(Event::Probe { at: now, target: planned.target, answers: &answers });
             }
             self.now_ms += 2;
         }
@@ -81,15 +106,16 @@ impl World {
     fn survey(&mut self) {
         let at = Moment(self.now_ms * 1000);
         self.next_survey_ms = self.now_ms + 1_000;
-        self.engine.feed(Event::SurveyBegin { at, wall_us: None });
+        self.feed(Event::SurveyBegin { at, wall_us: Some(WALL_US + i64::try_from(at.0).unwrap()) });
         let mut run = Vec::new();
         if self.report.failures.is_empty() {
             for connection in 0..self.connections.len() {
                 self.ends(connection).iter().for_each(|socket| encode_socket(&mut run, socket));
             }
         }
-        self.engine.feed(Event::Run(&run));
-        self.engine.feed(Event::SurveyEnd { at, report: &self.report });
+        self.feed(Event::Run(&run));
+        let report = self.report.clone();
+        self.feed(Event::SurveyEnd { at, report: &report });
     }
 
     fn answers(&self, planned: &Planned) -> Vec<u8> {
@@ -117,7 +143,7 @@ impl World {
                 (socket.inode, Owners::Known(vec![owner]))
             })
             .collect();
-        self.engine.feed(Event::Owners(&owners));
+        self.feed(Event::Owners(&owners));
         self.builder.learn(&owners);
     }
 
