@@ -24,7 +24,7 @@ pub use style::Paint;
 pub use text::to_text;
 pub use trial_data::{LAB_SCHEMA, trials_to_csv, trials_to_json};
 pub use trial_text::trials_to_text;
-pub use words::clean;
+pub use words::{clean, count};
 
 /// How the tick is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Small helpers for words.
 
 /// `3 stalls`, `1 stall`, `0 stalls`.
-pub(super) fn count(n: usize, what: &str) -> String {
+pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

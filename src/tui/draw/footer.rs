@@ -10,6 +10,9 @@ use super::super::state::{Mode, Overlay, Screen, State};
 use super::super::text;
 use super::super::theme::Theme;
 
+/// Blanks behind a hint; those of the last one may fall off the line.
+const GAP: usize = 3;
+
 /// Lines that the footer takes: the prompt has a second one for what is wrong.
 pub(super) fn height(state: &State) -> u16 {
     if state.prompt.is_some() { 2 } else { 1 }
@@ -132,12 +135,13 @@ fn hints(state: &State, theme: Theme, width: usize) -> Line<'static> {
         let shown = text::clip(&shown, width / 2, theme.more()).into_owned();
         line.spans.extend([Span::styled(shown, theme.strong()), Span::raw("   ")]);
     }
-    for (key, what) in keys {
-        let next = [Span::styled(*key, theme.key()), Span::raw(format!(" {what}   "))];
-        if line.width() + next.iter().map(Span::width).sum::<usize>() > width + 3 {
-            break;
-        }
-        line.spans.extend(next);
-    }
+    let hint = |(key, what): &(&'static str, &str)| [Span::styled(*key, theme.key()), Span::raw(format!(" {what}   "))];
+    let width_of = |keys: &[(&'static str, &str)]| keys.iter().flat_map(hint).map(|span| span.width()).sum::<usize>();
+    // The way to help and out comes last, and is the last to go where the line is short.
+    let (first, last) = keys.split_at(keys.len().saturating_sub(2));
+    let room = (width + GAP).saturating_sub(line.width());
+    let fits = |kept: &usize| width_of(&first[..*kept]) + width_of(last) <= room;
+    let kept = (0..=first.len()).rev().find(fits).unwrap_or(0);
+    line.spans.extend(first[..kept].iter().chain(last).flat_map(hint));
     line
 }

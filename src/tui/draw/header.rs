@@ -11,6 +11,7 @@ use super::super::theme::Theme;
 use super::super::view::Head;
 use super::join;
 use crate::diagnose::Severity;
+use crate::report::count;
 
 /// Lines that the header takes: one where the body needs the room.
 pub(super) fn height(state: &State, area: Rect) -> u16 {
@@ -77,8 +78,8 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
     if !state.view.filter.is_empty() {
         pieces.push(Span::styled(format!("{shown} shown of"), theme.strong()));
     }
-    pieces.push(Span::raw(format!("{} connections", head.connections)));
-    pieces.push(Span::raw(format!("{} sockets", head.sockets)));
+    pieces.push(Span::raw(count(head.connections, "connection")));
+    pieces.push(Span::raw(count(head.sockets, "socket")));
     if head.probed > 0 && state.mode == Mode::Live {
         pieces.push(Span::raw(format!("{} watched closely", head.probed)));
     }

@@ -129,6 +129,8 @@ fn the_stall_is_first_and_says_so_at_every_size() {
 
 #[test]
 fn the_overview_tells_whose_eyes_what_it_costs_and_what_to_do() {
+    let mut display = Display::over(&[Does::Stall], 3_000).at((120, 40));
+    contains(&display.text(), &["1 connection ", "2 sockets"]);
     let mut display = Display::over(&[Does::Healthy, Does::Stall], 5_000).at((200, 60));
     contains(
         &display.text(),
@@ -149,6 +151,16 @@ fn the_overview_tells_whose_eyes_what_it_costs_and_what_to_do() {
             "Fix, at the sender: send each message with one write",
         ],
     );
+}
+
+#[test]
+fn the_way_to_help_and_out_is_shown_at_every_size() {
+    for size in SIZES {
+        let mut display = Display::over(&[Does::Stall], 3_000).at(size);
+        contains(&display.text(), &["Enter proof", "? help", "q quit"]);
+        display.press(Action::Enter);
+        contains(&display.text(), &["Esc back", "? help", "q quit"]);
+    }
 }
 
 #[test]
