@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::diagnose::{Candidates, Finding, Interest, Severity, Subject, Tick, TickMeter, Track};
+use crate::diagnose::{Candidates, Finding, Interest, Severity, Subject, Tick, TickMeter, TimerAcks, Track};
 use crate::model::{
     Connection, ConnectionId, Counters, Event, Host, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport, Table,
 };
@@ -42,6 +42,7 @@ pub struct Engine {
     tick_samples: u32,
     host: Host,
     counters: Option<[(Moment, Counters); 2]>,
+    timer_acks: TimerAcks,
     owners: FxHashMap<u32, Owners>,
     notes: Notes,
     began: Option<Moment>,
@@ -64,6 +65,7 @@ impl Engine {
             tick_samples: 0,
             host: Host::default(),
             counters: None,
+            timer_acks: TimerAcks::default(),
             owners: FxHashMap::default(),
             notes: Notes::default(),
             began: None,
@@ -91,13 +93,22 @@ impl Engine {
                 self.advance(at);
                 let first = self.counters.map_or((at, counters), |[first, _]| first);
                 if let Some(delayed_acks) = counters.delayed_acks {
-                    let directions = self.tracks.values_mut().flat_map(|track| &mut track.directions);
-                    directions.for_each(|direction| direction.receiver_side.count_timer_acks(delayed_acks));
+                    self.count_timer_acks(at, delayed_acks);
                 }
                 self.counters = Some([first, (at, counters)]);
             }
             Event::Owners(owners) => self.owners.extend(owners.iter().cloned()),
             Event::Mark { at, .. } => self.advance(at),
+        }
+    }
+
+    fn count_timer_acks(&mut self, at: Moment, delayed_acks: u64) {
+        let none_since = self.timer_acks.observe(at, delayed_acks);
+        for direction in self.tracks.values_mut().flat_map(|track| &mut track.directions) {
+            direction.receiver_side.count_timer_acks(delayed_acks);
+            if let Some(since) = none_since {
+                direction.refute_timers(since);
+            }
         }
     }
 
@@ -174,7 +185,7 @@ impl Engine {
             let s = self.table.end(&connection, side).map(|entry| entry.socket);
             let r = self.table.end(&connection, side.other()).map(|entry| entry.socket);
             if let (Some(s), true) = (s, interest.sender[side as usize]) {
-                track.look(at, side, &s, r.as_ref(), tick);
+                track.look(at, side, &s, r.as_ref(), tick, false);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::model::Moment;
 use crate::wire::Socket;
 
-use super::ack_gap::AckGap;
+use super::ack_gap::{self, AckGap};
 use super::cut::Cut;
 use super::hold::{Cause, Ending, OpenHold};
 use super::log::{EndedHold, HoldLog, Lengths};
@@ -18,6 +18,30 @@ const WATCHING_GAP_US: u64 = 100_000;
 
 /// Holds ended by the timer that tell where none of them was seen twice.
 const UNPROVEN_HOLDS_THAT_TELL: u64 = 2;
+
+/// Holds of one round trip that tell what a connection waits for, where the timer has ended none yet.
+const ROUND_TRIPS_THAT_TELL: u64 = 3;
+
+/// A stream under Nagle's rule waits for the round trip, and now and then for the timer too: when a segment outgrows those before
+/// it, R does not take it for the end of a write (`tcp_measure_rcv_mss`). One hold in so many is no pattern; with a
+/// `tcp_pingpong_thresh` of 8, one request in eight is.
+const ROUND_TRIPS_PER_TIMER: u64 = 10;
+
+/// Holds under Nagle's rule, by what ended them.
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    timer: u64,
+    reply: u64,
+    unread: u64,
+    round_trip: u64,
+}
+
+impl Tally {
+    /// Whether the timer ended too few of them for it to be what the connection waits for.
+    fn tells_against(self) -> bool {
+        self.reply >= self.timer || self.unread >= self.timer || self.round_trip >= self.timer * ROUND_TRIPS_PER_TIMER
+    }
+}
 
 /// Both ends as they stood when a hold was seen best: what the evidence quotes.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +71,8 @@ pub struct Look<'a> {
     pub s_opened: Option<bool>,
     /// The kernel's tick.
     pub tick: Tick,
+    /// Whether both ends are of one instant: a probe's S, R, S. The two ends of a survey are not.
+    pub is_cut: bool,
 }
 
 /// What one direction of a connection did while it was watched.
@@ -70,7 +96,13 @@ impl Direction {
     /// Takes a look.
     pub fn look(&mut self, look: &Look<'_>) {
         let previous = self.count_watching(look.at);
-        let quiet = look.r.and_then(|r| self.gap.observe(look.at, look.s, r, look.s_opened));
+        let quiet = look.r.and_then(|r| {
+            if look.is_cut {
+                self.gap.observe(look.at, look.s, r, look.s_opened)
+            } else {
+                ack_gap::glance(look.s, r, look.s_opened)
+            }
+        });
         let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
         self.see_drain(look.at, &cut);
         let shape = shape(&cut);
@@ -203,18 +235,26 @@ impl Direction {
         drained >= DRAINS_THAT_TELL.into() && late * LATE_DRAINS_ALLOWED < drained
     }
 
+    /// No delayed-ACK timer of R's namespace has fired since: it ended nothing. A receiver that cannot be seen has a namespace
+    /// of its own.
+    pub fn refute_timers(&mut self, since: Moment) {
+        if self.is_paired() {
+            self.log.refute_timers(since);
+        }
+    }
+
     fn nagle(&self) -> Option<Level> {
-        let timer = self.log.merged(Cause::Nagle, self.stall_endings()).count;
-        let reply = self.log.count(Cause::Nagle, Ending::Reply);
-        let unread = self.log.count(Cause::Nagle, Ending::TimerUnread);
+        let ever = self.tally(|endings| self.log.merged(Cause::Nagle, endings).count);
         let open = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle);
         let seen_now = |look: fn(&OpenHold) -> bool| open.is_some_and(look);
-        if timer > 0 {
-            if reply >= timer || unread >= timer {
+        if ever.timer > 0 {
+            // A connection that did something else for hours and stalls now is stalled, and so is one that stalled for long.
+            let lately = self.tally(|endings| self.log.count_recent(Cause::Nagle, endings));
+            if ever.tells_against() && lately.tells_against() {
                 return None;
             }
             // One hold that no second look bore out is too little to call a connection stalled.
-            if self.log.proofs == 0 && timer < UNPROVEN_HOLDS_THAT_TELL && self.log.timer_seen == 0 {
+            if self.log.proofs == 0 && ever.timer < UNPROVEN_HOLDS_THAT_TELL && self.log.timer_seen == 0 {
                 return None;
             }
             let timer_seen = self.log.timer_seen > 0 || seen_now(|hold| hold.timer_seen > 0);
@@ -225,7 +265,7 @@ impl Direction {
                 _ => Level::Suspected,
             });
         }
-        if reply > 0 || unread > 0 {
+        if ever.reply > 0 || ever.unread > 0 || ever.round_trip >= ROUND_TRIPS_THAT_TELL {
             return None;
         }
         if seen_now(|hold| hold.timer_seen > hold.unread) {
@@ -235,6 +275,15 @@ impl Direction {
             return Some(Level::Paired);
         }
         self.suspected()
+    }
+
+    fn tally(&self, count: impl Fn(&[Ending]) -> u64) -> Tally {
+        Tally {
+            timer: count(self.stall_endings()),
+            reply: count(&[Ending::Reply]),
+            unread: count(&[Ending::TimerUnread]),
+            round_trip: count(&[Ending::RoundTrip]),
+        }
     }
 
     fn is_paired(&self) -> bool {

@@ -42,6 +42,13 @@ pub enum Ending {
     Unseen,
 }
 
+impl Ending {
+    /// Whether R's delayed-ACK timer ended it.
+    pub fn is_timer(self) -> bool {
+        matches!(self, Self::Timer | Self::TimerDrained | Self::TimerUnread)
+    }
+}
+
 /// What a hold waits for, without the detail of one look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -100,6 +107,17 @@ impl Marks {
     }
 }
 
+/// How R stood when it was first seen to have everything that is in flight.
+#[derive(Clone, Copy, Debug)]
+struct Receipt {
+    /// Pure ACKs that R had sent.
+    pure_out: u32,
+    /// Bytes that R had received.
+    received: Option<u64>,
+    /// R's data age, µs.
+    age_us: u64,
+}
+
 /// A hold that lasts.
 #[derive(Clone, Debug)]
 pub struct OpenHold {
@@ -132,6 +150,9 @@ pub struct OpenHold {
     r_age_us: Option<u64>,
     min_rtt_us: u64,
     first: Marks,
+    receipt: Option<Receipt>,
+    /// R's data age when its ACK was seen to leave while S still waited for it: at least and at most, µs.
+    left_us: Option<(u64, u64)>,
 }
 
 impl OpenHold {
@@ -155,6 +176,8 @@ impl OpenHold {
             r_age_us: None,
             min_rtt_us: cut.min_rtt_us(),
             first: Marks::of(cut),
+            receipt: None,
+            left_us: None,
         };
         hold.see(at, cut, shape);
         hold
@@ -170,6 +193,9 @@ impl OpenHold {
 
     /// Takes another look at it.
     pub fn see(&mut self, at: Moment, cut: &Cut<'_>, shape: Shape) {
+        if self.cause == Cause::Nagle {
+            self.see_acknowledgement(at, cut);
+        }
         self.last_seen = at;
         self.samples += 1;
         self.bytes = self.bytes.max(cut.notsent().unwrap_or(0));
@@ -179,6 +205,30 @@ impl OpenHold {
         } else {
             self.paired += u32::from(cut.r.is_some());
         }
+    }
+
+    /// R's count of pure ACKs tells when its acknowledgement left, also while it is under way.
+    fn see_acknowledgement(&mut self, at: Moment, cut: &Cut<'_>) {
+        if cut.all_arrived_unacknowledged() != Some(true) {
+            return;
+        }
+        let Some((pure_out, age_us)) = cut.r.and_then(Socket::pure_acks_out).zip(cut.r_age_us()) else { return };
+        match self.receipt {
+            None => {
+                let received = cut.r_info().and_then(TcpInfo::bytes_received);
+                self.receipt = Some(Receipt { pure_out, received, age_us });
+            }
+            Some(receipt) if self.left_us.is_none() && pure_out != receipt.pure_out => {
+                self.left_us = Some(self.acknowledged_between(at));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// R's data age if it acknowledged between the latest look and `at`: at least and at most, µs.
+    fn acknowledged_between(&self, at: Moment) -> (u64, u64) {
+        let soonest = self.r_age_us.unwrap_or(0);
+        (soonest, soonest + at.since(self.last_seen))
     }
 
     fn see_nagle(&mut self, cut: &Cut<'_>, view: NagleView) {
@@ -243,17 +293,22 @@ impl OpenHold {
 
     /// Both ends are visible: R's own count of pure ACKs tells.
     fn classify_pair(&self, at: Moment, cut: &Cut<'_>, now: &Marks, length: u64) -> Ending {
-        let acks = rise(self.first.r_pure_out, now.r_pure_out);
         let replies = rise(self.first.r_data_out, now.r_data_out);
+        let acks = self.pure_acks(cut, now, replies);
         if length < cut.tick.times(BRIEF_TICKS) {
             return Ending::Brief;
         }
         if acks == 0 {
-            return if replies > 0 { Ending::Reply } else { Ending::Unexplained };
+            return match self.receipt {
+                _ if replies > 0 => Ending::Reply,
+                Some(receipt) if receipt.age_us < self.delay_us.0 && self.is_far(cut) => Ending::RoundTrip,
+                _ => Ending::Unexplained,
+            };
         }
-        // R received at `last_seen - r_age`, so its ACK came no later than now and no sooner than at the last look.
-        let soonest = self.r_age_us.unwrap_or(0);
-        let latest = soonest + at.since(self.last_seen);
+        let (soonest, latest) = self.left_us.unwrap_or_else(|| self.acknowledged_between(at));
+        if latest < self.delay_us.0 && self.receipt.is_some() && self.is_far(cut) {
+            return Ending::RoundTrip;
+        }
         if self.paired == 0 || latest < self.delay_us.0 {
             return match (length <= self.min_rtt_us + ROUND_TRIP_SLACK_US, self.paired) {
                 (true, _) => self.short_ending(cut),
@@ -271,15 +326,30 @@ impl OpenHold {
         }
     }
 
+    /// Pure ACKs of R since it had everything. Where the way is long, the one for what arrived since S was let go is not among
+    /// them: the one that let S go may have left before R was first looked at.
+    fn pure_acks(&self, cut: &Cut<'_>, now: &Marks, replies: u32) -> u32 {
+        let Some(receipt) = self.receipt else { return rise(self.first.r_pure_out, now.r_pure_out) };
+        let acks = rise(Some(receipt.pure_out), now.r_pure_out);
+        let of_more = self.left_us.is_none() && replies == 0 && now.r_received > receipt.received && self.is_far(cut);
+        acks.saturating_sub(u32::from(of_more))
+    }
+
+    /// Whether a segment takes so long that looks meet it on its way.
+    fn is_far(&self, cut: &Cut<'_>) -> bool {
+        self.min_rtt_us >= cut.tick.times(1)
+    }
+
     /// Whether R's program has read what it had left unread during the hold, and some of the rest with it.
     pub fn is_drained(&self, cut: &Cut<'_>) -> bool {
-        Marks::of(cut).r_read > self.first.r_received
+        let received = self.receipt.map_or(self.first.r_received, |receipt| receipt.received);
+        Marks::of(cut).r_read > received
     }
 
     /// A hold no longer than the round trip explains: the round trip is to blame only where it is as long as a tick. Where it
     /// takes microseconds, somebody was scheduled away.
     fn short_ending(&self, cut: &Cut<'_>) -> Ending {
-        if self.min_rtt_us >= cut.tick.times(1) { Ending::RoundTrip } else { Ending::Brief }
+        if self.is_far(cut) { Ending::RoundTrip } else { Ending::Brief }
     }
 
     /// Only S is visible: a pure ACK after a wait that neither the round trip nor its usual variation explains.

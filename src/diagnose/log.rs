@@ -32,6 +32,12 @@ pub struct EndedHold {
     pub seen_twice: bool,
 }
 
+impl EndedHold {
+    fn is_proof(&self) -> bool {
+        self.seen_twice && self.ending == Ending::Timer
+    }
+}
+
 /// Ended holds of one kind: how many, and how long.
 #[derive(Clone, Debug, Default)]
 pub struct Lengths {
@@ -47,8 +53,7 @@ pub struct Lengths {
 impl Lengths {
     /// Counts one.
     pub fn add(&mut self, length_us: u64) {
-        // Rounded to the nearest millisecond.
-        let ms = usize::try_from((length_us + 500) / 1000).unwrap_or(LONGEST_MS).min(LONGEST_MS);
+        let ms = place(length_us);
         if self.by_ms.len() <= ms {
             self.by_ms.resize(ms + 1, 0);
         }
@@ -71,6 +76,18 @@ impl Lengths {
         self.total_us += other.total_us;
     }
 
+    /// Takes one away that was counted before.
+    fn remove(&mut self, length_us: u64) {
+        let Some(place) = self.by_ms.get_mut(place(length_us)) else { return };
+        *place = place.saturating_sub(1);
+        self.count = self.count.saturating_sub(1);
+        self.total_us = self.total_us.saturating_sub(length_us);
+        if length_us == self.max_us {
+            let longest = self.by_ms.iter().rposition(|n| *n > 0).unwrap_or(0);
+            self.max_us = u64::try_from(longest).unwrap_or(0) * 1000;
+        }
+    }
+
     /// The length that `percent` of the holds do not exceed, ms; `None` when there are none.
     pub fn percentile_ms(&self, percent: u32) -> Option<u32> {
         let wanted = (self.count * u64::from(percent)).div_ceil(100).max(1);
@@ -86,6 +103,11 @@ impl Lengths {
     pub fn by_ms(&self) -> &[u32] {
         &self.by_ms
     }
+}
+
+/// Where a length is counted: milliseconds, rounded to the nearest.
+fn place(length_us: u64) -> usize {
+    usize::try_from((length_us + 500) / 1000).unwrap_or(LONGEST_MS).min(LONGEST_MS)
 }
 
 /// Holds that were seen and whose end was not: all that surveys without probes can give.
@@ -129,17 +151,35 @@ pub struct HoldLog {
 impl HoldLog {
     /// Takes one.
     pub fn add(&mut self, hold: EndedHold) {
-        self.proofs += u64::from(hold.seen_twice && hold.ending == Ending::Timer);
-        let found = self.kinds.iter_mut().find(|(cause, ending, _)| (*cause, *ending) == (hold.cause, hold.ending));
-        if let Some((.., lengths)) = found {
-            lengths.add(hold.length_us);
-        } else {
-            let mut lengths = Lengths::default();
-            lengths.add(hold.length_us);
-            self.kinds.push((hold.cause, hold.ending, lengths));
-        }
+        self.proofs += u64::from(hold.is_proof());
+        self.lengths_of(hold.cause, hold.ending).add(hold.length_us);
         if hold.ending != Ending::Brief {
             self.note(hold);
+        }
+    }
+
+    fn lengths_of(&mut self, cause: Cause, ending: Ending) -> &mut Lengths {
+        let found = self.kinds.iter().position(|kind| (kind.0, kind.1) == (cause, ending));
+        let place = found.unwrap_or_else(|| {
+            self.kinds.push((cause, ending, Lengths::default()));
+            self.kinds.len() - 1
+        });
+        &mut self.kinds[place].2
+    }
+
+    /// No delayed-ACK timer has fired: what seemed to be ended by one since then was not.
+    pub fn refute_timers(&mut self, since: Moment) {
+        let ended_since = |hold: &EndedHold| hold.started.after(hold.length_us) > since;
+        let first = self.recent.iter().rposition(|hold| !ended_since(hold)).map_or(0, |last_before| last_before + 1);
+        for place in first..self.recent.len() {
+            let hold = self.recent[place];
+            if !hold.ending.is_timer() {
+                continue;
+            }
+            self.proofs = self.proofs.saturating_sub(hold.is_proof().into());
+            self.lengths_of(hold.cause, hold.ending).remove(hold.length_us);
+            self.lengths_of(hold.cause, Ending::Unexplained).add(hold.length_us);
+            self.recent[place].ending = Ending::Unexplained;
         }
     }
 
@@ -162,6 +202,12 @@ impl HoldLog {
     /// How many holds of that cause ended so.
     pub fn count(&self, cause: Cause, ending: Ending) -> u64 {
         self.of(cause, ending).map_or(0, |lengths| lengths.count)
+    }
+
+    /// How many of the latest holds are of that cause and ended so, brief ones left out.
+    pub fn count_recent(&self, cause: Cause, endings: &[Ending]) -> u64 {
+        let counts = |hold: &&EndedHold| hold.cause == cause && endings.contains(&hold.ending);
+        self.recent.iter().filter(counts).count().try_into().unwrap_or(u64::MAX)
     }
 
     /// The lengths of the holds of that cause that ended so.
@@ -230,6 +276,26 @@ mod tests {
         assert_eq!(log.proofs, 1);
         assert_eq!(log.count(Cause::Nagle, Ending::Timer), 2);
         assert_eq!(log.merged(Cause::Nagle, &[Ending::Timer, Ending::Reply]).count, 3);
+    }
+
+    #[test]
+    fn timers_that_did_not_fire_end_nothing() {
+        let mut log = HoldLog::default();
+        log.add(hold(0, 44, Ending::Timer));
+        log.add(hold(1_000, 50, Ending::Timer));
+        log.add(hold(1_100, 60, Ending::Reply));
+        log.refute_timers(Moment(1_000_000));
+        assert_eq!([log.proofs, log.count(Cause::Nagle, Ending::Timer)], [1, 1], "the one before stays");
+        assert_eq!(
+            log.of(Cause::Nagle, Ending::Timer).map(|lengths| (lengths.max_us, lengths.total_us)),
+            Some((44_000, 44_000))
+        );
+        assert_eq!(log.count(Cause::Nagle, Ending::Unexplained), 1);
+        assert_eq!(log.count_recent(Cause::Nagle, &[Ending::Timer, Ending::Reply]), 2);
+        log.refute_timers(Moment(0));
+        assert_eq!([log.proofs, log.count(Cause::Nagle, Ending::Timer)], [0, 0]);
+        log.refute_timers(Moment(0));
+        assert_eq!(log.count(Cause::Nagle, Ending::Unexplained), 2, "each is moved once");
     }
 
     #[test]

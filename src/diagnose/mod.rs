@@ -15,6 +15,7 @@ mod log;
 mod receiver_side;
 pub mod rules;
 mod tick;
+mod timer_acks;
 mod track;
 mod verdict;
 
@@ -27,5 +28,6 @@ pub use finding::{Finding, FindingEnd, HoldFigures, Subject};
 pub use hold::{Cause, Ending, OpenHold};
 pub use log::{EndedHold, HoldLog, Lengths, STRIP_SECONDS};
 pub use tick::{Tick, TickMeter};
+pub use timer_acks::TimerAcks;
 pub use track::Track;
 pub use verdict::{Level, Severity, Verdict};

@@ -40,10 +40,10 @@ impl Track {
         }
     }
 
-    /// Takes a consistent look at the direction in which `sender` sends.
-    pub fn look(&mut self, at: Moment, sender: Side, s: &Socket, r: Option<&Socket>, tick: Tick) {
+    /// Takes a look at the direction in which `sender` sends; `is_cut` as in [`Look::is_cut`].
+    pub fn look(&mut self, at: Moment, sender: Side, s: &Socket, r: Option<&Socket>, tick: Tick, is_cut: bool) {
         let s_opened = self.opener.side().map(|opener| opener == sender);
-        self.directions[sender as usize].look(&Look { at, s, r, s_opened, tick });
+        self.directions[sender as usize].look(&Look { at, s, r, s_opened, tick, is_cut });
         self.ends[sender as usize] = Some(*s);
         if let Some(r) = r {
             self.ends[sender.other() as usize] = Some(*r);

@@ -98,7 +98,7 @@ fn look(
     let [b1, b2] = readings.second.each_ref().map(Option::as_ref);
     if target.second.is_none() {
         let Some(a) = a1 else { return false };
-        track.look(at, first, a, None, tick);
+        track.look(at, first, a, None, tick, true);
         track.directions[first.other() as usize].look_at_receiver(at, a, tick);
         return true;
     }
@@ -106,13 +106,13 @@ fn look(
     if let (Some(a1), Some(b1), Some(a2)) = (a1, b1, a2)
         && unchanged(a1, a2)
     {
-        track.look(at, first, a2, Some(b1), tick);
+        track.look(at, first, a2, Some(b1), tick, true);
         looked = true;
     }
     if let (Some(b1), Some(a2), Some(b2)) = (b1, a2, b2)
         && unchanged(b1, b2)
     {
-        track.look(at, first.other(), b2, Some(a2), tick);
+        track.look(at, first.other(), b2, Some(a2), tick, true);
         looked = true;
     }
     looked

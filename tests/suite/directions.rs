@@ -8,7 +8,7 @@ use super::vectors::HZ_250;
 
 /// A request in two writes and its reply.
 #[derive(Clone, Copy)]
-struct Round {
+pub struct Round {
     /// From the first part's arrival to the ACK that lets the second go, µs.
     held_us: u64,
     /// One way, µs.
@@ -21,7 +21,7 @@ struct Round {
     reads: bool,
 }
 
-const STALL: Round = Round { held_us: 41_000, delay_us: 20, by_timer: true, reads_first: true, reads: true };
+pub const STALL: Round = Round { held_us: 41_000, delay_us: 20, by_timer: true, reads_first: true, reads: true };
 
 impl Round {
     /// What happens, from `at` on; answers when it is over.
@@ -65,7 +65,7 @@ impl Round {
         done
     }
 
-    fn times(self, n: usize, pause_us: u64) -> Vec<(u64, Do)> {
+    pub fn times(self, n: usize, pause_us: u64) -> Vec<(u64, Do)> {
         let mut script = Vec::new();
         let mut at = 3_000;
         for _ in 0..n {
@@ -154,6 +154,135 @@ fn an_acknowledgement_sent_at_once_is_a_round_trip() {
     }
     let verdict = play(&mut sim, &round.times(10, 5_000), CLOSELY).verdict();
     assert_eq!(verdict.map(|(verdict, _)| verdict), Some(Verdict::RttBoundNagle));
+}
+
+/// Segments of a stream over 20 ms RTT, each held for the one before; the ACKs leave and take so long as told, µs, and the
+/// program reads when the segment comes or when it is acknowledged.
+fn stream(acks: &[(u64, u64)], reads_late: bool) -> Vec<(u64, Do)> {
+    let mut script = vec![(3_000, Do::Send(SENDER, 10))];
+    let mut at = 3_000;
+    for (leaves_after, takes) in acks {
+        let (arrived, acked) = (at + 10_000, at + 10_000 + leaves_after);
+        let back = acked + takes;
+        script.extend([
+            (at, Do::Hold(SENDER, 10)),
+            (arrived, Do::Arrive(SENDER, 10)),
+            (if reads_late { acked } else { arrived }, Do::Read(RECEIVER)),
+            (acked, Do::Ack(RECEIVER)),
+            (back, Do::Acked(SENDER)),
+            (back, Do::Release(SENDER)),
+        ]);
+        at = back;
+    }
+    script
+}
+
+fn streamed(acks: &[(u64, u64)], reads_late: bool, watching: Watching) -> Option<Verdict> {
+    let mut sim = Sim::new(HZ_250);
+    for end in [SENDER, RECEIVER] {
+        sim.apply(Do::Set(end, "min_rtt", 20_000));
+        sim.apply(Do::Set(end, "rtt", 24_000));
+    }
+    play(&mut sim, &stream(acks, reads_late), watching).verdict().map(|(verdict, _)| verdict)
+}
+
+#[test]
+fn a_network_that_is_late_with_an_acknowledgement_is_not_the_timer() {
+    for takes in [10_000, 30_000, 50_000, 60_000, 90_000] {
+        let mut acks = [(20, 10_000); 12];
+        acks[5] = (20, takes);
+        acks[9] = (20, takes);
+        for every_us in [4_000, 10_000, 25_000] {
+            let watching = Watching { every_us, ..CLOSELY };
+            let found = streamed(&acks, false, watching);
+            assert_ne!(
+                found,
+                Some(Verdict::NagleDelayedAck),
+                "two of twelve take {takes} µs, looked at every {every_us} µs"
+            );
+            let found = streamed(&[(20, takes); 12], false, watching);
+            assert_ne!(found, Some(Verdict::NagleDelayedAck), "all take {takes} µs, looked at every {every_us} µs");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_reads_late_is_not_the_timer() {
+    // R acknowledges when its program reads, 12 to 30 ms after the data came.
+    for late in [12_000, 20_000] {
+        assert_eq!(streamed(&[(late, 10_000); 12], true, CLOSELY), Some(Verdict::RttBoundNagle), "{late} µs late");
+    }
+    assert_eq!(streamed(&[(32_000, 10_000); 12], true, CLOSELY), Some(Verdict::HeldUnread));
+}
+
+#[test]
+fn a_timer_now_and_then_is_not_what_a_stream_waits_for() {
+    let with = |round_trips: usize| {
+        let mut acks = vec![(20, 10_000); round_trips];
+        acks.insert(round_trips / 2, (41_000, 10_000));
+        streamed(&acks, false, CLOSELY)
+    };
+    assert_eq!(with(20), Some(Verdict::RttBoundNagle));
+    assert_eq!(with(7), Some(Verdict::NagleDelayedAck), "as with a pingpong threshold of eight");
+}
+
+#[test]
+fn a_stall_that_begins_after_long_is_not_outweighed_by_what_was_before() {
+    let mut script = Vec::new();
+    let mut at = 3_000;
+    for n in 0..1_000 {
+        let round = if n < 600 { Round { held_us: 12_000, by_timer: false, ..STALL } } else { STALL };
+        at = round.script(at, &mut script) + 500;
+    }
+    let verdict_at = |rounds: usize| {
+        let part: Vec<_> = script[..script.len() * rounds / 1_000].to_vec();
+        play(&mut Sim::new(HZ_250), &part, CLOSELY).verdict().map(|(verdict, _)| verdict)
+    };
+    assert_eq!(verdict_at(600), Some(Verdict::ReleasedByReply));
+    assert_eq!(verdict_at(800), Some(Verdict::NagleDelayedAck), "200 timers after 600 replies");
+}
+
+#[test]
+fn the_stall_is_proven_again_soon_after_an_acknowledgement_was_lost() {
+    let delay_us = 10_000;
+    let round = Round { delay_us, ..STALL };
+    let mut script = round.times(8, 1_000);
+    let at = script.last().map_or(0, |(at, _)| *at) + 1_000;
+    // R's ACK after 41 ms is lost; S sends again.
+    script.extend([
+        (at, Do::Send(SENDER, 10)),
+        (at, Do::Hold(SENDER, 10)),
+        (at + 10_000, Do::Arrive(SENDER, 10)),
+        (at + 10_000, Do::Read(RECEIVER)),
+        (at + 51_000, Do::Ack(RECEIVER)),
+        (at + 260_000, Do::Timeout(SENDER)),
+        (at + 260_000, Do::Retransmit(SENDER)),
+        (at + 270_000, Do::Ack(RECEIVER)),
+        (at + 280_000, Do::Acked(SENDER)),
+        (at + 280_000, Do::Release(SENDER)),
+        (at + 290_000, Do::Arrive(SENDER, 10)),
+        (at + 290_000, Do::Read(RECEIVER)),
+        (at + 290_000, Do::Send(RECEIVER, 20)),
+        (at + 300_000, Do::Arrive(RECEIVER, 20)),
+        (at + 300_000, Do::AckedByData(SENDER)),
+        (at + 300_000, Do::Ack(SENDER)),
+        (at + 310_000, Do::Acked(RECEIVER)),
+    ]);
+    let prepared = || {
+        let mut sim = Sim::new(HZ_250);
+        for end in [SENDER, RECEIVER] {
+            sim.apply(Do::Set(end, "min_rtt", delay_us * 2));
+            sim.apply(Do::Set(end, "rtt", delay_us * 2 + 20_000));
+        }
+        sim
+    };
+    let before = play(&mut prepared(), &script, CLOSELY).log.proofs;
+    let mut next = at + 311_000;
+    for _ in 0..8 {
+        next = round.script(next, &mut script) + 1_000;
+    }
+    let after = play(&mut prepared(), &script, CLOSELY).log.proofs;
+    assert!(after >= before + 6, "{before} proofs before, {after} after eight more stalls");
 }
 
 #[test]

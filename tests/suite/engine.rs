@@ -2,10 +2,12 @@
 
 use stallscope::diagnose::{Level, Verdict};
 use stallscope::engine::{Engine, Planned};
-use stallscope::model::{Counters, Event, Moment, SurveyReport};
+use stallscope::model::{Counters, Event, Moment, ProbeTarget, SurveyReport};
 use stallscope::wire::{Socket, encode_socket};
 
-use super::vectors::{Change, R, S, end, receiver, sender};
+use super::directions::STALL;
+use super::sim::{RECEIVER, SENDER, Sim, run};
+use super::vectors::{Change, HZ_250, R, S, end, receiver, sender};
 
 fn messages_of(sockets: &[Socket]) -> Vec<u8> {
     let mut run = Vec::new();
@@ -144,6 +146,31 @@ fn a_clock_that_steps_back_and_counters_that_reset_are_survived() {
     let finding = engine.finding(id).expect("a finding");
     assert!(finding.hold.held_ms < 1_000.0, "{:?}", finding.hold);
     assert!(finding.level < Some(Level::Proven));
+}
+
+#[test]
+fn what_the_kernel_counted_no_timer_for_is_no_stall() {
+    // The same numbers of both ends, as sockets that were late for another reason might show them.
+    let watched = |timers_fired: u64| {
+        let mut sim = Sim::new(HZ_250);
+        let mut engine = Engine::new(10_000);
+        let count = |engine: &mut Engine, at: u64, delayed_acks: u64| {
+            let counters = Counters { delayed_acks: Some(delayed_acks), ..Counters::default() };
+            engine.feed(Event::Counters { at: Moment(at), counters });
+        };
+        let ends = |sim: &Sim| [sim.socket(SENDER), sim.socket(RECEIVER), sim.socket(SENDER)];
+        count(&mut engine, sim.now, 7);
+        survey(&mut engine, sim.now, &ends(&sim)[..2]);
+        let [s, r, _] = ends(&sim).map(|socket| socket.cookie);
+        let target = ProbeTarget { first: s, second: Some(r) };
+        run(&mut sim, &STALL.times(10, 500), 10_000, |sim| {
+            engine.feed(Event::Probe { at: Moment(sim.now), target, answers: &messages_of(&ends(sim)) });
+        });
+        count(&mut engine, sim.now, 7 + timers_fired);
+        verdict(&engine).expect("a connection")
+    };
+    assert_eq!(watched(10), (Verdict::NagleDelayedAck, Some(Level::Proven)));
+    assert_eq!(watched(0), (Verdict::Healthy, None));
 }
 
 #[test]

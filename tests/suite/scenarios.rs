@@ -20,6 +20,8 @@ pub const SCORE: &str = "STALLSCOPE_TEST_SCORE";
 const TRAFFIC_LIMIT: Duration = Duration::from_secs(75);
 /// How long the kernel's view is sampled.
 const SHAPE_TIME: Duration = Duration::from_millis(1_500);
+/// How often a scenario is played for its traffic to be what the file says.
+const ATTEMPTS: u32 = 3;
 /// Traffic before anything is looked at: the first requests of a connection are fast.
 const WARM_UP: Duration = Duration::from_millis(300);
 
@@ -64,7 +66,23 @@ fn run(name: &str) {
     assert!(score.wrong.is_empty(), "{name}: got {:?}: {}", score.got, score.wrong.join("; "));
 }
 
+/// Plays a scenario until the traffic was what its file says. Where a busy machine made something else of it, there is nothing to
+/// judge; it must not happen every time.
 fn play(name: &str) -> Result<Score, String> {
+    for _ in 1..ATTEMPTS {
+        let (score, amiss) = attempt(name)?;
+        if amiss.is_empty() {
+            return Ok(score);
+        }
+        eprintln!("{name}: played again, as the traffic was not what its file says: {}", amiss.join("; "));
+    }
+    let (mut score, mut amiss) = attempt(name)?;
+    score.wrong.append(&mut amiss);
+    Ok(score)
+}
+
+/// Plays a scenario once; answers the score, and how the traffic differed from what the file says.
+fn attempt(name: &str) -> Result<(Score, Vec<String>), String> {
     let mut scenario = Scenario::load(name)?;
     scenario.traffic.iter_mut().for_each(|traffic| choose_congestion(traffic, &scenario.congestion));
     let skip = |reason: String| Score {
@@ -75,31 +93,30 @@ fn play(name: &str) -> Result<Score, String> {
     };
     let joined = match prepare(&scenario) {
         Ok(joined) => joined,
-        Err(reason) => return Ok(skip(reason)),
+        Err(reason) => return Ok((skip(reason), Vec::new())),
     };
     let stop = Stop::after(TRAFFIC_LIMIT);
     let started: Result<Vec<_>, _> =
         scenario.traffic.iter().map(|traffic| Pair::start(traffic, &joined, &stop)).collect();
     let pairs = match started {
         Ok(pairs) => pairs,
-        Err(error) if error.operation == "set" => return Ok(skip(error.to_string())),
+        Err(error) if error.operation == "set" => return Ok((skip(error.to_string()), Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
     std::thread::sleep(WARM_UP);
     let began = Instant::now();
-    let mut wrong = check_shapes(&scenario, &joined, &pairs)?;
+    let mut amiss = check_shapes(&scenario, &joined, &pairs)?;
     let observed = watch(&scenario, &joined);
     let played: Vec<Played<'_>> =
-        scenario.traffic.iter().zip(pairs).map(|(traffic, pair)| pair.stop(traffic, &mut wrong)).collect();
-    wrong.extend(scenario.latency.iter().filter_map(|latency| wrong_latency(latency, &played, began)));
-    wrong.extend(wrong_losses(&scenario, &joined));
-    let mut score = match observed {
+        scenario.traffic.iter().zip(pairs).map(|(traffic, pair)| pair.stop(traffic, &mut amiss)).collect();
+    amiss.extend(scenario.latency.iter().filter_map(|latency| wrong_latency(latency, &played, began)));
+    amiss.extend(wrong_losses(&scenario, &joined));
+    let score = match observed {
         Ok(observed) => judge(name, &scenario, &played, &observed),
         Err(Unwatched::Unable(reason)) => skip(reason),
         Err(Unwatched::Failed(reason)) => return Err(reason),
     };
-    score.wrong.append(&mut wrong);
-    Ok(score)
+    Ok((score, amiss))
 }
 
 /// Why nothing was observed.

@@ -208,12 +208,17 @@ pub fn play(sim: &mut Sim, script: &[(u64, Do)], watching: Watching) -> Directio
 
 /// The same, going on with a direction that was watched before.
 pub fn watch(sim: &mut Sim, script: &[(u64, Do)], watching: Watching, direction: &mut Direction) {
+    run(sim, script, watching.every_us, |sim| look(sim, watching, direction));
+}
+
+/// Plays a script, and calls `look` every so many µs.
+pub fn run(sim: &mut Sim, script: &[(u64, Do)], every_us: u64, mut look: impl FnMut(&Sim)) {
     let start = sim.now;
     let mut next_look = start;
     let last = script.last().map_or(start, |(at, _)| start + at);
     let mut events = script.iter().peekable();
     // Not in step with anything that happens in whole milliseconds.
-    let step = watching.every_us + 37;
+    let step = every_us + 37;
     while next_look <= last + 4 * step {
         while let Some((at, what)) = events.next_if(|(at, _)| start + at <= next_look) {
             assert!(start + at >= sim.now, "the script is in order");
@@ -221,7 +226,7 @@ pub fn watch(sim: &mut Sim, script: &[(u64, Do)], watching: Watching, direction:
             sim.apply(*what);
         }
         sim.now = next_look;
-        look(sim, watching, direction);
+        look(sim);
         next_look += step;
     }
 }
@@ -231,8 +236,8 @@ fn look(sim: &Sim, watching: Watching, direction: &mut Direction) {
     let at = Moment(sim.now);
     let tick = watching.believed.unwrap_or(sim.tick);
     match watching.sees {
-        Sees::Both => direction.look(&Look { at, s: &s, r: Some(&r), s_opened: Some(true), tick }),
-        Sees::SenderOnly => direction.look(&Look { at, s: &s, r: None, s_opened: Some(true), tick }),
+        Sees::Both => direction.look(&Look { at, s: &s, r: Some(&r), s_opened: Some(true), tick, is_cut: true }),
+        Sees::SenderOnly => direction.look(&Look { at, s: &s, r: None, s_opened: Some(true), tick, is_cut: true }),
         Sees::ReceiverOnly => direction.look_at_receiver(at, &r, tick),
     }
 }

@@ -76,7 +76,8 @@ pub static RECEIVER: &[Test] = &[
     },
     Test {
         fact: "no acknowledgement is on its way",
-        holds: |cut| Some(cut.quiet == Some(true) || cut.r_age_us()? >= cut.settle_us()),
+        // What the counters tell goes before what the age suggests: a network may take far longer than its shortest round trip.
+        holds: |cut| Some(cut.quiet.unwrap_or(cut.r_age_us()? >= cut.settle_us())),
         sender: |cut| Some(format!("segs_in {}", cut.s_info()?.segs_in()?)),
         receiver: |cut| {
             Some(format!("segs_out {}, last received {} ms ago", cut.r_info()?.segs_out()?, cut.r_age_us()? / 1000))
