@@ -222,15 +222,20 @@ mod tests {
 
     #[test]
     fn a_stop_ends_traffic_without_a_limit_at_once() {
-        let traffic = Traffic::new("endless");
-        let stop = Stop::after(Duration::from_secs(60));
-        let running = start(&traffic, Places::loopback(traffic.family), None, &stop).expect("loopback");
-        assert!(running.wait_for(2));
-        let before = Instant::now();
-        let outcome = running.stop();
-        assert!(before.elapsed() < Duration::from_secs(2));
-        assert_eq!(outcome.errors, Vec::<String>::new());
-        assert!(!stop.is_set(), "only its own traffic is stopped");
+        let mut chatter = Traffic::new("both ends send without a pause that a read could time out in");
+        chatter.two_way = true;
+        chatter.client.think = Duration::from_millis(2);
+        chatter.server.think = Duration::from_millis(2);
+        for traffic in [Traffic::new("endless"), chatter] {
+            let stop = Stop::after(Duration::from_secs(60));
+            let running = start(&traffic, Places::loopback(traffic.family), None, &stop).expect("loopback");
+            assert!(running.wait_for(2));
+            let before = Instant::now();
+            let outcome = running.stop();
+            assert!(before.elapsed() < Duration::from_secs(2), "{}: {:?}", traffic.name, before.elapsed());
+            assert_eq!(outcome.errors, Vec::<String>::new());
+            assert!(!stop.is_set(), "only its own traffic is stopped");
+        }
     }
 
     #[test]
