@@ -134,6 +134,11 @@ impl Mode {
         self == Self::Response || (sizes.request.len() < 2 && sizes.reply.len() > 1)
     }
 
+    /// Whether it is one-byte writes that nobody answers: they are counted in segments, not measured.
+    pub const fn is_tiny(self) -> bool {
+        matches!(self, Self::TinyWrites | Self::TinyWritesNoDelay)
+    }
+
     fn shape(self, traffic: &mut Traffic) {
         let Traffic { client, server, .. } = traffic;
         match self {

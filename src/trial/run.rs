@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::diagnose::{Finding, Level, Verdict};
 use crate::engine::Engine;
-use crate::lab::{Mode, Running, Serving, Sizes, Stop, Summary, Traffic, connect, serve};
+use crate::lab::{Mode, Running, Serving, Sizes, Stop, Summary, Traffic, allows_congestion, connect, serve};
 use crate::model::{Counters, Host};
 use crate::source::{Live, counters, host};
 use crate::watch::{Watch, WatchOptions};
 
 use super::look::{Pair, only, segments};
-use super::reason::Trial;
+use super::reason::{Trial, UNPACED, paces};
 use super::{Plan, Results, Row, TrialError, WATCH};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -38,7 +38,7 @@ pub fn run(plan: &Plan, interrupted: &AtomicBool, progress: &mut dyn FnMut(Mode,
         if interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let bench = Bench::set_up(*mode, &plan.sizes, interrupted)?;
+        let bench = Bench::set_up(*mode, &plan.sizes, &results.host, interrupted)?;
         let (row, tick) = bench.run(&results.host, progress)?;
         results.rows.push(row);
         results.tick = tick;
@@ -71,8 +71,11 @@ struct Said {
 }
 
 impl<'a> Bench<'a> {
-    fn set_up(mode: Mode, sizes: &'a Sizes, interrupted: &'a AtomicBool) -> Result<Self, TrialError> {
-        let traffic = mode.traffic(sizes);
+    fn set_up(mode: Mode, sizes: &'a Sizes, host: &Host, interrupted: &'a AtomicBool) -> Result<Self, TrialError> {
+        let mut traffic = mode.traffic(sizes);
+        if mode.is_tiny() && paces(host) && allows_congestion(UNPACED) {
+            traffic.client.options.congestion = Some(UNPACED.to_owned());
+        }
         let stop = Stop::after(LONGEST);
         let serving = serve(&traffic, LOOPBACK, None, &stop)?;
         Ok(Self { mode, sizes, traffic, serving, stop, interrupted })
