@@ -41,8 +41,11 @@ impl Trial<'_> {
     /// Why most requests after the first were fast, or what else gathers one-byte writes, most likely first; empty where they
     /// stalled, or are expected not to.
     pub(super) fn reasons(&self) -> Vec<String> {
-        if self.mode.is_tiny() {
-            return self.pacing().into_iter().collect();
+        match self.mode {
+            Mode::TinyWrites => return self.pacing().into_iter().collect(),
+            // Said once for both rows.
+            Mode::TinyWritesNoDelay => return Vec::new(),
+            _ => {}
         }
         let expected = matches!(self.mode, Mode::Nagle | Mode::QuickAckOnce | Mode::Response);
         if !expected || self.latencies_ms.len() < 3 || self.mostly_stalled() {
@@ -68,8 +71,8 @@ impl Trial<'_> {
         let used = self.ends[0]?.congestion;
         Some(if used.as_str() == UNPACED {
             format!(
-                "it was tried under {UNPACED}, because this host's {host} paces what it sends, and gathers one-byte writes \
-                 behind the pace with TCP_NODELAY as well"
+                "both rows were tried under {UNPACED}, because this host's {host} paces what it sends, and gathers one-byte \
+                 writes behind the pace with TCP_NODELAY as well"
             )
         } else {
             format!(

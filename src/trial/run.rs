@@ -19,6 +19,8 @@ use super::{Plan, Results, Row, TrialError, WATCH};
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Several surveys must fit into a short watch.
 const SURVEY_EVERY: Duration = Duration::from_millis(250);
+/// Two surveys at least must see a connection for the watch to tell that it moves.
+const SEEN_MOVING: Duration = Duration::from_millis(750);
 /// The longest watch; nobody waits for a lab longer than a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// How often progress and an interruption are looked at.
@@ -60,6 +62,8 @@ struct Bench<'a> {
 struct Figures {
     pair: Pair,
     delayed_acks: Option<u64>,
+    /// Until the last request was done.
+    done: Duration,
     elapsed: Duration,
     requests: u64,
 }
@@ -115,8 +119,9 @@ impl<'a> Bench<'a> {
         let before = counters();
         let first = connect(&self.traffic, self.address(), None, None, &self.stop)?;
         let figures = self.figures(&first, &mut live, before, began, progress)?;
-        let until = began + self.watch_time();
-        let (outcome, said) = if Instant::now() < until && !self.is_interrupted() {
+        let (outcome, said) = if figures.done < self.watch_time() && !self.is_interrupted() {
+            // On a busy host the time may be over already; requests that were done before the first survey were never seen.
+            let until = (began + self.watch_time()).max(Instant::now() + SEEN_MOVING);
             let outcome = first.stop();
             let second = self.go_on(until)?;
             let said = end_watch()?;
@@ -143,6 +148,7 @@ impl<'a> Bench<'a> {
             progress(self.mode, running.requests());
             thread::sleep(STEP);
         }
+        let done = began.elapsed();
         progress(self.mode, running.requests());
         let ends = running.ends()[0];
         let mut pair = Pair::read(live, &ends)?;
@@ -153,7 +159,7 @@ impl<'a> Bench<'a> {
         }
         let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
         let delayed_acks = grown(before.delayed_acks, counters().delayed_acks);
-        Ok(Figures { pair, delayed_acks, elapsed: began.elapsed(), requests: running.requests() })
+        Ok(Figures { pair, delayed_acks, done, elapsed: began.elapsed(), requests: running.requests() })
     }
 
     /// Rare requests need a longer watch: a few must fall into it.

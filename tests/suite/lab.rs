@@ -201,6 +201,7 @@ fn one_byte_writes_are_gathered_by_nagle_and_not_by_the_pace_of_bbr() {
         assert!(nodelay < 2.0 && nagle > nodelay + 1.0, "{nagle} and {nodelay} bytes a segment");
         let apart = String::from_utf8_lossy(&output.stderr);
         assert!(apart.contains("tried under reno, because this host's bbr paces"), "{apart}");
+        assert_eq!(apart.lines().count(), 1, "said once for both rows: {apart}");
     });
 }
 
