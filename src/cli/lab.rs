@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use crate::lab::{Mode, Sizes};
-use crate::report::{Charset, trials_to_csv, trials_to_json, trials_to_text};
+use crate::report::{Charset, trials_to_csv, trials_to_json, trials_to_text, unexpected};
 use crate::trial::{self, Plan, Results};
 
 use super::Exit;
@@ -67,7 +67,7 @@ fn write(args: &LabArgs, results: &Results) -> Result<(), String> {
 fn tell_apart(results: &Results) {
     for row in &results.rows {
         for reason in &row.reasons {
-            complain(&format!("{}: does not stall here: {reason}", row.mode.name()));
+            complain(&format!("{} {}: {reason}", row.mode.name(), unexpected(row)));
         }
         for error in &row.errors {
             complain(&format!("{}: {error}", row.mode.name()));
@@ -94,8 +94,7 @@ impl Progress {
     }
 
     fn show(&mut self, mode: Mode, requests: u64, of: u64) {
-        let tiny = matches!(mode, Mode::TinyWrites | Mode::TinyWritesNoDelay);
-        let line = if tiny { mode.name().to_owned() } else { format!("{} {requests}/{of}", mode.name()) };
+        let line = if mode.is_tiny() { mode.name().to_owned() } else { format!("{} {requests}/{of}", mode.name()) };
         if self.terminal && line != self.shown {
             // A terminal that went away needs no progress.
             let _ = write!(io::stderr(), "\r\x1b[K{line}");

@@ -24,7 +24,7 @@ mod traffic;
 pub use demo::demo;
 pub use error::LabError;
 pub use mode::{Mode, Sizes};
-pub use options::{Options, QuickAck, RawOption, RawSetter};
+pub use options::{Options, QuickAck, RawOption, RawSetter, allows_congestion};
 pub use run::{Ends, Measured, Outcome, Places, Running, Sample, Serving, connect, serve, start};
 pub use stop::Stop;
 pub use summary::Summary;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use serde::Deserialize;
 
 use super::error::LabError;
@@ -78,6 +78,13 @@ const SO_MAX_PACING_RATE: i32 = 47;
 const IPPROTO_TCP: i32 = 6;
 /// `TCP_DELACK_MAX_US` (`include/uapi/linux/tcp.h`).
 const TCP_DELACK_MAX_US: i32 = 46;
+
+/// Whether sockets of this process may use the congestion control of this name: unprivileged ones may use those of
+/// `net.ipv4.tcp_allowed_congestion_control`.
+pub fn allows_congestion(name: &str) -> bool {
+    rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)
+        .is_ok_and(|socket| sockopt::set_tcp_congestion(&socket, name).is_ok())
+}
 
 const NEEDS_KERNEL: &str = "leave the option out, or use a kernel that has it";
 

@@ -23,7 +23,7 @@ pub use select::{ConnectionEnd, matching};
 pub use style::Paint;
 pub use text::to_text;
 pub use trial_data::{LAB_SCHEMA, trials_to_csv, trials_to_json};
-pub use trial_text::trials_to_text;
+pub use trial_text::{trials_to_text, unexpected};
 pub use words::{clean, count};
 
 /// How the tick is known.

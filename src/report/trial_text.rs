@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use crate::diagnose::Severity;
-use crate::lab::Mode;
 use crate::trial::{Results, Row};
 
 use super::plot::{Charset, Series, plot};
@@ -146,9 +145,7 @@ fn remarks(results: &Results) -> String {
             say(&text);
         }
         if !row.reasons.is_empty() {
-            let stalls = row.verdict.is_some_and(|verdict| verdict.severity() == Severity::Stall);
-            let how = if stalls { "does not stall for 40 ms each time" } else { "does not stall here" };
-            say(&format!("{} {how}: {}.", row.mode.name(), row.reasons.join("; or ")));
+            say(&format!("{} {}: {}.", row.mode.name(), unexpected(row), row.reasons.join("; or ")));
         }
         if let Some(text) = disagreement(row) {
             say(&text);
@@ -160,11 +157,21 @@ fn remarks(results: &Results) -> String {
     out
 }
 
+/// What [`Row::reasons`] explain.
+pub fn unexpected(row: &Row) -> &'static str {
+    if row.mode.is_tiny() {
+        "depends on more than Nagle's algorithm"
+    } else if row.verdict.is_some_and(|verdict| verdict.severity() == Severity::Stall) {
+        "does not stall for 40 ms each time"
+    } else {
+        "does not stall here"
+    }
+}
+
 /// How well one-byte writes were gathered.
 fn tiny(row: &Row) -> Option<String> {
     let segments = row.data_segments.filter(|segments| *segments > 0)?;
-    let is_tiny = matches!(row.mode, Mode::TinyWrites | Mode::TinyWritesNoDelay);
-    is_tiny.then(|| {
+    row.mode.is_tiny().then(|| {
         let bytes = row.requests as f64 / f64::from(segments);
         format!("{}: {} one-byte writes in {segments} segments, {bytes:.1} bytes each.", row.mode.name(), row.requests)
     })

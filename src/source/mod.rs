@@ -8,7 +8,9 @@ pub mod file;
 mod host;
 mod live;
 mod owners;
+mod route;
 
 pub use host::{counters, host};
 pub use live::{Clock, Live, LiveOptions, LookError};
 pub use owners::look_up as look_up_owners;
+pub use route::route_has_quickack;

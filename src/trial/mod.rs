@@ -57,7 +57,8 @@ pub struct Row {
     pub verdict: Option<Verdict>,
     /// How sure it was; `None` where nothing is held.
     pub level: Option<Level>,
-    /// Why the kernel does not stall where write-write-read is expected to, most likely first. Empty where it does.
+    /// Why the kernel does not do what is expected of the mode, most likely first: not stall, or not send one-byte writes as
+    /// Nagle's algorithm alone has it. Empty where it does.
     pub reasons: Vec<String>,
     /// What went wrong at either end, in words.
     pub errors: Vec<String>,

@@ -1,7 +1,10 @@
-//! Why a kernel does not stall where write-write-read is expected to.
+//! Why a kernel does not do what is expected of a mode.
+
+use std::net::Ipv4Addr;
 
 use crate::lab::{Mode, Sizes};
 use crate::model::Host;
+use crate::source::route_has_quickack;
 use crate::wire::Socket;
 
 /// A request that took this long waited for a timer, ms: half the kernel's shortest delay of an ACK (`TCP_DELACK_MIN`, HZ/25).
@@ -12,6 +15,17 @@ const DELACK_MIN_US: u32 = 40_000;
 
 /// Modules whose ACKs are the protocol's own business.
 const ORDINARY_CONGESTION: [&str; 3] = ["cubic", "reno", "bbr"];
+
+/// The start of the names of modules that pace what they send: bbr, and what was made of it.
+const PACES: &str = "bbr";
+
+/// The congestion control for one-byte writes where the host's own paces them. Every kernel has it built in.
+pub(super) const UNPACED: &str = "reno";
+
+/// Whether one-byte writes wait for this host's pace, so that Nagle's algorithm is not what gathers them.
+pub(super) fn paces(host: &Host) -> bool {
+    host.congestion.as_ref().is_some_and(|name| name.starts_with(PACES))
+}
 
 /// What the trial of a mode knows.
 pub(super) struct Trial<'a> {
@@ -24,8 +38,15 @@ pub(super) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Why most requests after the first were fast, most likely first; empty where they stalled, or are expected not to.
+    /// Why most requests after the first were fast, or what else gathers one-byte writes, most likely first; empty where they
+    /// stalled, or are expected not to.
     pub(super) fn reasons(&self) -> Vec<String> {
+        match self.mode {
+            Mode::TinyWrites => return self.pacing().into_iter().collect(),
+            // Said once for both rows.
+            Mode::TinyWritesNoDelay => return Vec::new(),
+            _ => {}
+        }
         let expected = matches!(self.mode, Mode::Nagle | Mode::QuickAckOnce | Mode::Response);
         if !expected || self.latencies_ms.len() < 3 || self.mostly_stalled() {
             return Vec::new();
@@ -33,16 +54,32 @@ impl Trial<'_> {
         if let Some(reason) = self.by_size() {
             return vec![reason];
         }
-        let known = [self.pingpong(), self.short_ato(), self.congestion()];
+        let known = [route(), self.pingpong(), self.short_ato(), self.congestion()];
         let mut reasons: Vec<String> = known.into_iter().flatten().collect();
         if reasons.is_empty() {
             reasons.push(
-                "unknown why: the sockets do not show it. A route with `quickack 1` does this; look with \
-                 `ip route show table all` for `quickack`"
+                "unknown why: neither the sockets nor the route to 127.0.0.1 show it. A BPF program or a module that is not \
+                 the kernel's own may acknowledge at once"
                     .to_owned(),
             );
         }
         reasons
+    }
+
+    fn pacing(&self) -> Option<String> {
+        let host = self.host.congestion.as_ref().filter(|_| paces(self.host))?;
+        let used = self.ends[0]?.congestion;
+        Some(if used.as_str() == UNPACED {
+            format!(
+                "both rows were tried under {UNPACED}, because this host's {host} paces what it sends, and gathers one-byte \
+                 writes behind the pace with TCP_NODELAY as well"
+            )
+        } else {
+            format!(
+                "{host} paces what it sends, and gathers one-byte writes behind the pace with TCP_NODELAY as well; \
+                 {UNPACED}, which does not, is not in net.ipv4.tcp_allowed_congestion_control"
+            )
+        })
     }
 
     fn mostly_stalled(&self) -> bool {
@@ -88,4 +125,13 @@ impl Trial<'_> {
         let ordinary = name.is_empty() || ORDINARY_CONGESTION.contains(&name);
         (!ordinary).then(|| format!("the congestion control is {name}, which may ask for ACKs of its own"))
     }
+}
+
+fn route() -> Option<String> {
+    let quickack = route_has_quickack(Ipv4Addr::LOCALHOST)?;
+    quickack.then(|| {
+        "the route to 127.0.0.1 has `quickack 1`, so that the receiver acknowledges each segment at once \
+         (`ip route get 127.0.0.1` shows it)"
+            .to_owned()
+    })
 }

@@ -7,18 +7,20 @@ use std::time::{Duration, Instant};
 
 use crate::diagnose::{Finding, Level, Verdict};
 use crate::engine::Engine;
-use crate::lab::{Mode, Running, Serving, Sizes, Stop, Summary, Traffic, connect, serve};
+use crate::lab::{Mode, Running, Serving, Sizes, Stop, Summary, Traffic, allows_congestion, connect, serve};
 use crate::model::{Counters, Host};
 use crate::source::{Live, counters, host};
 use crate::watch::{Watch, WatchOptions};
 
 use super::look::{Pair, only, segments};
-use super::reason::Trial;
+use super::reason::{Trial, UNPACED, paces};
 use super::{Plan, Results, Row, TrialError, WATCH};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Several surveys must fit into a short watch.
 const SURVEY_EVERY: Duration = Duration::from_millis(250);
+/// Two surveys at least must see a connection for the watch to tell that it moves.
+const SEEN_MOVING: Duration = Duration::from_millis(750);
 /// The longest watch; nobody waits for a lab longer than a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// How often progress and an interruption are looked at.
@@ -38,7 +40,7 @@ pub fn run(plan: &Plan, interrupted: &AtomicBool, progress: &mut dyn FnMut(Mode,
         if interrupted.load(Ordering::Relaxed) {
             break;
         }
-        let bench = Bench::set_up(*mode, &plan.sizes, interrupted)?;
+        let bench = Bench::set_up(*mode, &plan.sizes, &results.host, interrupted)?;
         let (row, tick) = bench.run(&results.host, progress)?;
         results.rows.push(row);
         results.tick = tick;
@@ -60,6 +62,8 @@ struct Bench<'a> {
 struct Figures {
     pair: Pair,
     delayed_acks: Option<u64>,
+    /// Until the last request was done.
+    done: Duration,
     elapsed: Duration,
     requests: u64,
 }
@@ -71,8 +75,11 @@ struct Said {
 }
 
 impl<'a> Bench<'a> {
-    fn set_up(mode: Mode, sizes: &'a Sizes, interrupted: &'a AtomicBool) -> Result<Self, TrialError> {
-        let traffic = mode.traffic(sizes);
+    fn set_up(mode: Mode, sizes: &'a Sizes, host: &Host, interrupted: &'a AtomicBool) -> Result<Self, TrialError> {
+        let mut traffic = mode.traffic(sizes);
+        if mode.is_tiny() && paces(host) && allows_congestion(UNPACED) {
+            traffic.client.options.congestion = Some(UNPACED.to_owned());
+        }
         let stop = Stop::after(LONGEST);
         let serving = serve(&traffic, LOOPBACK, None, &stop)?;
         Ok(Self { mode, sizes, traffic, serving, stop, interrupted })
@@ -112,8 +119,9 @@ impl<'a> Bench<'a> {
         let before = counters();
         let first = connect(&self.traffic, self.address(), None, None, &self.stop)?;
         let figures = self.figures(&first, &mut live, before, began, progress)?;
-        let until = began + self.watch_time();
-        let (outcome, said) = if Instant::now() < until && !self.is_interrupted() {
+        let (outcome, said) = if figures.done < self.watch_time() && !self.is_interrupted() {
+            // On a busy host the time may be over already; requests that were done before the first survey were never seen.
+            let until = (began + self.watch_time()).max(Instant::now() + SEEN_MOVING);
             let outcome = first.stop();
             let second = self.go_on(until)?;
             let said = end_watch()?;
@@ -140,6 +148,7 @@ impl<'a> Bench<'a> {
             progress(self.mode, running.requests());
             thread::sleep(STEP);
         }
+        let done = began.elapsed();
         progress(self.mode, running.requests());
         let ends = running.ends()[0];
         let mut pair = Pair::read(live, &ends)?;
@@ -150,7 +159,7 @@ impl<'a> Bench<'a> {
         }
         let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
         let delayed_acks = grown(before.delayed_acks, counters().delayed_acks);
-        Ok(Figures { pair, delayed_acks, elapsed: began.elapsed(), requests: running.requests() })
+        Ok(Figures { pair, delayed_acks, done, elapsed: began.elapsed(), requests: running.requests() })
     }
 
     /// Rare requests need a longer watch: a few must fall into it.

@@ -124,6 +124,18 @@ fn a_reply_that_ends_the_hold_is_not_the_timer() {
 }
 
 #[test]
+fn an_acknowledgement_sooner_or_later_than_the_timer_fires_is_not_the_timer() {
+    // With an `ato` of 40 ms: one that something else made the receiver send, and one that was lost once. Looks 10 ms apart
+    // cannot tell 60 ms from 50.
+    for held_us in [16_000, 24_000, 80_000, 150_000] {
+        let direction = played(Round { held_us, ..STALL }, 20, 500, CLOSELY);
+        let verdict = direction.verdict().map(|(verdict, _)| verdict);
+        assert_ne!(verdict, Some(Verdict::NagleDelayedAck), "{held_us} µs: {:?}", direction.verdict());
+        assert_eq!(direction.log.count(Cause::Nagle, Ending::Timer), 0, "{held_us} µs");
+    }
+}
+
+#[test]
 fn holds_of_a_tick_are_the_coming_and_going_of_data() {
     for held_us in [100, 1_000, 3_000] {
         let direction = played(Round { held_us, by_timer: false, ..STALL }, 100, 500, CLOSELY);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::netns::{ip, isolated, run, sysctl};
+use super::netns::{ip, isolated, run, skipped, sysctl};
 
 /// The longest that a lab of all modes may take: the forgotten cork alone takes 200 ms a request.
 const LIMIT: Duration = Duration::from_secs(80);
@@ -143,19 +143,65 @@ fn sizes_answer_questions() {
 }
 
 #[test]
-fn a_kernel_that_does_not_stall_is_explained() {
-    isolated("lab::a_kernel_that_does_not_stall_is_explained", || {
+fn a_route_with_quickack_is_named() {
+    isolated("lab::a_route_with_quickack_is_named", || {
         ip("route replace local 127.0.0.1 dev lo table local quickack 1").expect("a route");
         let quick = text(&lab("--mode nagle --requests 10"));
-        assert!(quick.contains("nagle does not stall here: unknown why") && quick.contains("quickack"), "{quick}");
+        assert!(quick.contains("nagle does not stall here: the route to 127.0.0.1 has `quickack 1`"), "{quick}");
+        let output = lab("--mode nagle --requests 10 --format csv");
+        let apart = String::from_utf8_lossy(&output.stderr);
+        assert!(apart.contains("nagle does not stall here: the route to 127.0.0.1 has `quickack 1`"), "{apart}");
+    });
+}
+
+#[test]
+fn a_shorter_delay_is_explained() {
+    isolated("lab::a_shorter_delay_is_explained", || {
         ip("route replace local 127.0.0.1 dev lo table local rto_min 10ms").expect("a route");
         let short = text(&lab("--mode nagle --requests 10"));
         assert!(short.contains("does not stall for 40 ms each time") && short.contains("rto_min"), "{short}");
-        ip("route replace local 127.0.0.1 dev lo table local").expect("a route");
-        if sysctl("tcp_pingpong_thresh", "8").is_ok() {
-            let rare = text(&lab("--mode nagle --requests 30"));
-            assert!(rare.contains("tcp_pingpong_thresh is 8"), "{rare}");
+        assert!(!short.contains("quickack"), "{short}");
+    });
+}
+
+#[test]
+fn a_higher_pingpong_threshold_is_named() {
+    const TEST: &str = "lab::a_higher_pingpong_threshold_is_named";
+    isolated(TEST, || {
+        if let Err(reason) = sysctl("tcp_pingpong_thresh", "8") {
+            return skipped(TEST, &reason);
         }
+        let rare = text(&lab("--mode nagle --requests 30"));
+        assert!(rare.contains("tcp_pingpong_thresh is 8"), "{rare}");
+    });
+}
+
+/// Bytes in a segment of each of the two rows of one-byte writes.
+fn gathered(document: &Value) -> [f64; 2] {
+    let bytes = |row: &Value| 20_000.0 / row["data_segments"].as_f64().expect("segments");
+    [bytes(&document["modes"][0]), bytes(&document["modes"][1])]
+}
+
+#[test]
+fn one_byte_writes_are_gathered_by_nagle_and_not_by_the_pace_of_bbr() {
+    const TEST: &str = "lab::one_byte_writes_are_gathered_by_nagle_and_not_by_the_pace_of_bbr";
+    isolated(TEST, || {
+        sysctl("tcp_congestion_control", "reno").expect("every kernel has it");
+        let output = lab("--mode tiny-writes --format json");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let [nagle, nodelay] = gathered(&json(&output));
+        // Bytes that are written while the congestion window is full share a segment: a busy host has some of these.
+        assert!(nodelay < 2.0 && nagle > nodelay + 1.0, "{nagle} and {nodelay} bytes a segment");
+
+        if let Err(reason) = sysctl("tcp_congestion_control", "bbr") {
+            return skipped(TEST, &reason);
+        }
+        let output = lab("--mode tiny-writes --format json");
+        let [nagle, nodelay] = gathered(&json(&output));
+        assert!(nodelay < 2.0 && nagle > nodelay + 1.0, "{nagle} and {nodelay} bytes a segment");
+        let apart = String::from_utf8_lossy(&output.stderr);
+        assert!(apart.contains("tried under reno, because this host's bbr paces"), "{apart}");
+        assert_eq!(apart.lines().count(), 1, "said once for both rows: {apart}");
     });
 }
 

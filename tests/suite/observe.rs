@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
@@ -26,7 +26,8 @@ pub struct Found {
     pub p50_ms: Option<f64>,
 }
 
-/// All findings, and when they were made.
+/// All findings, and the time that they are about, as the report has it: a process takes a while to start and to end, longer
+/// on a busy host.
 #[derive(Clone, Debug)]
 pub struct Observed {
     pub findings: Vec<Found>,
@@ -78,7 +79,7 @@ fn judge_recording(keep: &str, watch: &str, limit: Duration) -> Result<std::proc
 impl Observer for Check {
     fn observe(&self, room: &Room, time: Duration) -> Result<Observed, String> {
         room.run(move || {
-            let began = Instant::now();
+            let (began, wall) = (Instant::now(), SystemTime::now());
             let watch = format!("{}ms", time.as_millis());
             let mut command = Command::new(program());
             command.args(["check", "--format", "json", "--for", &watch]);
@@ -93,9 +94,20 @@ impl Observer for Check {
             }
             let report: Value =
                 serde_json::from_slice(&output.stdout).map_err(|error| format!("check's JSON: {error}"))?;
+            let (began, ended) =
+                watched(&report, (began, wall), ended).ok_or("check's JSON does not tell when it watched")?;
             Ok(Observed { findings: findings(&report)?, began, ended })
         })
     }
+}
+
+/// From the first survey to the last, on the clock that the clients are on. `asked` is one moment on both clocks.
+fn watched(report: &Value, asked: (Instant, SystemTime), over: Instant) -> Option<(Instant, Instant)> {
+    let started = humantime::parse_rfc3339(report["watch"]["started"].as_str()?).ok()?;
+    // The report has whole milliseconds, so the start may seem to be sooner than it was.
+    let began = asked.0 + started.duration_since(asked.1).unwrap_or_default();
+    let ended = began + Duration::from_millis(report["watch"]["duration_ms"].as_u64()?);
+    Some((began.min(over), ended.min(over)))
 }
 
 fn program() -> &'static str {
@@ -147,4 +159,14 @@ fn a_report_is_read_and_a_wrong_one_refused() {
     assert_eq!((found[0].level, found[0].holds, found[0].p50_ms), (Some(Level::Proven), 3, Some(44.0)));
     assert!(findings(&serde_json::json!({"schema": "other/1", "findings": []})).is_err());
     assert!(findings(&serde_json::json!({"schema": "stallscope.check/1", "findings": [{}]})).is_err());
+}
+
+#[test]
+fn the_time_watched_is_the_report_s() {
+    let (now, wall) = (Instant::now(), SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+    let report = serde_json::json!({"watch": {"started": "2001-09-09T01:46:40.250Z", "duration_ms": 2_000}});
+    let at = |ms| now + Duration::from_millis(ms);
+    assert_eq!(watched(&report, (now, wall), at(3_000)), Some((at(250), at(2_250))));
+    assert_eq!(watched(&report, (now, wall), at(2_100)), Some((at(250), at(2_100))));
+    assert_eq!(watched(&serde_json::json!({"watch": {"started": null}}), (now, wall), now), None);
 }

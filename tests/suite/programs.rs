@@ -93,18 +93,19 @@ fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(more).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-fn watch() -> Vec<Found> {
+/// What is found in this namespace while its programs run.
+pub fn watch() -> Vec<Found> {
     let room = Room::here().expect("a room");
     Check.observe(&room, WATCH).unwrap_or_else(|error| panic!("{error}")).findings
 }
 
 /// The stalls among findings.
-fn stalls(findings: &[Found]) -> Vec<&Found> {
+pub fn stalls(findings: &[Found]) -> Vec<&Found> {
     findings.iter().filter(|found| found.severity == "stall").collect()
 }
 
 /// A stall that is proven, held back by the end with this port.
-fn assert_proven(findings: &[Found], sender_port: u16) {
+pub fn assert_proven(findings: &[Found], sender_port: u16) {
     let proven = findings.iter().any(|found| {
         found.verdict == "nagle-delayed-ack"
             && found.level >= Some(Level::Proven)

@@ -2,6 +2,7 @@
 //! judged.
 
 use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use stallscope::lab::{self, Ends, Options, Outcome, Running, Serving, Stop, Traffic};
@@ -103,10 +104,11 @@ fn attempt(name: &str) -> Result<(Score, Vec<String>), String> {
         Err(error) if error.operation == "set" => return Ok((skip(error.to_string()), Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
-    std::thread::sleep(WARM_UP);
+    thread::sleep(WARM_UP);
     let began = Instant::now();
-    let mut amiss = check_shapes(&scenario, &joined, &pairs)?;
+    let sampling = start_sampling(&scenario, &joined, &pairs);
     let observed = watch(&scenario, &joined);
+    let mut amiss = check_shapes(&scenario, sampling)?;
     let played: Vec<Played<'_>> =
         scenario.traffic.iter().zip(pairs).map(|(traffic, pair)| pair.stop(traffic, &mut amiss)).collect();
     amiss.extend(scenario.latency.iter().filter_map(|latency| wrong_latency(latency, &played, began)));
@@ -130,7 +132,7 @@ enum Unwatched {
 /// Watches; where this build cannot, lets the traffic run for as long, for the clients' clocks to judge it.
 fn watch(scenario: &Scenario, joined: &Joined) -> Result<Observed, Unwatched> {
     if let Err(reason) = Check::available() {
-        std::thread::sleep(scenario.watch);
+        thread::sleep(scenario.watch);
         return Err(Unwatched::Unable(reason));
     }
     Check.observe(joined.watched(scenario.seen), scenario.watch).map_err(Unwatched::Failed)
@@ -194,15 +196,29 @@ impl Pair {
     }
 }
 
-fn check_shapes(scenario: &Scenario, joined: &Joined, pairs: &[Pair]) -> Result<Vec<String>, String> {
+/// Samples of one socket, being taken.
+type Sampling = JoinHandle<Result<Shape, String>>;
+
+/// Samples the sockets of all shapes while they are watched. `None` where a shape has no connection.
+fn start_sampling(scenario: &Scenario, joined: &Joined, pairs: &[Pair]) -> Vec<Option<Sampling>> {
+    let start = |shown: &Shown| {
+        let ends = shown_ends(scenario, shown, pairs)?;
+        // The room's own thread is the watch's; one that it starts is in the same namespace.
+        Some(room(joined, shown.end).run(move || thread::spawn(move || sample(ends))))
+    };
+    scenario.shape.iter().map(start).collect()
+}
+
+fn check_shapes(scenario: &Scenario, sampling: Vec<Option<Sampling>>) -> Result<Vec<String>, String> {
     let mut wrong = Vec::new();
-    for shown in &scenario.shape {
-        let Some(ends) = shown_ends(scenario, shown, pairs) else {
-            wrong.push("there is no connection for a shape".to_owned());
-            continue;
-        };
-        let shape = sample(room(joined, shown.end), ends)?;
-        wrong.extend(wrong_shape(shown, &shape));
+    for (shown, sampling) in scenario.shape.iter().zip(sampling) {
+        match sampling {
+            Some(sampling) => {
+                let shape = sampling.join().map_err(|_| "the sampling thread panicked")??;
+                wrong.extend(wrong_shape(shown, &shape));
+            }
+            None => wrong.push("there is no connection for a shape".to_owned()),
+        }
     }
     Ok(wrong)
 }
@@ -218,13 +234,10 @@ fn shown_ends(scenario: &Scenario, shown: &Shown, pairs: &[Pair]) -> Option<(Soc
     Some(if shown.end == Side::Client { (ends.client, ends.server) } else { (ends.server, ends.client) })
 }
 
-fn sample(room: &Room, ends: (SocketAddr, SocketAddr)) -> Result<Shape, String> {
-    let shapes = room.run(move || shape::sample(&[ends], SHAPE_TIME)).map_err(|error| format!("SOCK_DIAG: {error}"))?;
-    shapes
-        .into_iter()
-        .next()
-        .filter(|shape| shape.samples > 0)
-        .ok_or_else(|| format!("the socket {ends:?} is not there"))
+fn sample(ends: (SocketAddr, SocketAddr)) -> Result<Shape, String> {
+    let shapes = shape::sample(&[ends], SHAPE_TIME).map_err(|error| format!("SOCK_DIAG: {error}"))?;
+    let found = shapes.into_iter().next().filter(|shape| shape.samples > 0);
+    found.ok_or_else(|| format!("the socket {ends:?} is not there"))
 }
 
 fn wrong_shape(shown: &Shown, shape: &Shape) -> Vec<String> {
