@@ -21,7 +21,9 @@ pub enum ReadError {
     #[error("reading the recording failed: {0}")]
     Io(#[from] io::Error),
     /// The first bytes are others.
-    #[error("this is not a stallscope recording: its first bytes are not those of one")]
+    #[error(
+        "this is no whole stallscope recording: its first 12 bytes are not those of one, or it is cut off within them"
+    )]
     NotARecording,
     /// Made by a newer program.
     #[error(

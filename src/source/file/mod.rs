@@ -36,7 +36,7 @@ const PREFIX: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// It cannot be opened or read.
-    #[error("reading {name} failed: {source}")]
+    #[error("reading {name} failed: {source}{}", way_out(source))]
     Io {
         /// The file.
         name: String,
@@ -81,6 +81,25 @@ pub enum SourceError {
         /// How far, and what was in the way.
         detail: String,
     },
+    /// A recording that was read to its end, and no survey in it.
+    #[error("{name} is a stallscope recording, and no survey of it can be read: {detail}")]
+    NoSurvey {
+        /// The file.
+        name: String,
+        /// What was in the way.
+        detail: String,
+    },
+}
+
+/// What to do about a file that cannot be opened.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ": name a file that is there, or `-` for standard input",
+        io::ErrorKind::PermissionDenied => {
+            ": recordings can be read by those who made them, and by root; ask for a copy"
+        }
+        _ => "",
+    }
 }
 
 /// A reader of one kind of file.
@@ -157,7 +176,7 @@ impl FileSource {
     /// is known.
     ///
     /// # Errors
-    /// The file cannot be read further, or was read to its end without finding a socket.
+    /// The file cannot be read further, or was read to its end without finding a socket, or, in a recording, a survey.
     pub fn next(&mut self, sink: &mut dyn FnMut(Event<'_>)) -> Result<bool, SourceError> {
         let (mut surveys, mut runs) = (0, 0);
         let counting = &mut |event: Event<'_>| {
@@ -179,10 +198,18 @@ impl FileSource {
         };
         self.surveys += surveys;
         self.runs += runs;
-        if !more && self.runs == 0 && !matches!(self.inner, Inner::Recording(_)) {
-            return Err(self.no_socket());
+        match self.inner {
+            // A host without a connection is recorded, too.
+            Inner::Recording(_) if !more && self.surveys == 0 => Err(self.no_survey()),
+            Inner::Other(_) if !more && self.runs == 0 => Err(self.no_socket()),
+            _ => Ok(more),
         }
-        Ok(more)
+    }
+
+    fn no_survey(&self) -> SourceError {
+        let notes = self.notes();
+        let detail = if notes.is_empty() { "record for longer than a moment".to_owned() } else { notes.join("; ") };
+        SourceError::NoSurvey { name: self.name.clone(), detail }
     }
 
     fn no_socket(&self) -> SourceError {
