@@ -45,7 +45,7 @@ pub enum ReadError {
 const NOTES_MAX: usize = 100;
 
 /// Reads a recording, however it ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Each is one thing that is or is not so; no two make a state together.
 pub struct Reader<R> {
     input: Input<R>,
