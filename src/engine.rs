@@ -33,7 +33,7 @@ pub struct Planned {
 }
 
 /// Everything known about one host's connections.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Engine {
     table: Table,
     tracks: FxHashMap<ConnectionId, Box<Track>>,
@@ -315,6 +315,11 @@ impl Engine {
     /// Counts something that the caller survived.
     pub fn note(&mut self, what: &str) {
         self.notes.count(what);
+    }
+
+    /// Everybody who is known to hold a socket, by its inode.
+    pub fn known_owners(&self) -> impl Iterator<Item = (u32, &Owners)> {
+        self.owners.iter().map(|(inode, owners)| (*inode, owners))
     }
 
     /// Who holds a socket.

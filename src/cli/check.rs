@@ -21,6 +21,10 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    if let Some(message) = from::stray_filter(&args.from, "stallscope check --from FILE… --") {
+        complain(&message);
+        return Exit::Usage;
+    }
     let stop = Stop::install();
     let reports = if args.from.is_empty() {
         watch(args, &filter, &stop).map(|report| vec![report]).map_err(|error| (error.to_string(), Exit::CouldNotLook))

@@ -1,5 +1,7 @@
 //! `--from`: what other people's files hold, judged as if it were watched.
 
+use std::path::PathBuf;
+
 use crate::engine::Engine;
 use crate::evidence;
 use crate::filter::Filter;
@@ -11,6 +13,19 @@ use super::stop::Stop;
 
 /// Time between two close looks, µs: nothing is looked at, so it does not matter.
 const NO_LOOKS_US: u64 = 10_000;
+
+/// The FILTER that stands among the files because no `--` parts them, as a message that names the way out: the
+/// arguments `before` it.
+pub(super) fn stray_filter(files: &[PathBuf], before: &str) -> Option<String> {
+    let at = files.iter().position(|file| file.as_os_str() != "-" && !file.exists())?;
+    let words: Vec<_> = files[at..].iter().map(|file| file.to_string_lossy()).collect();
+    let filter = words.join(" ");
+    Filter::parse(&filter).ok().filter(|_| at > 0 || filter.contains(' '))?;
+    Some(format!(
+        "error: there is no file {:?}, and it reads as a FILTER\n  filter with: {before} '{filter}'",
+        files[at].display()
+    ))
+}
 
 /// One report for each file, in their order.
 ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Exit;
 use super::args::{Color, LiveArgs, parse_filter};
+use super::from;
 use super::output::complain;
 use crate::lab::{self, LabError, Places, Running, Stop};
 use crate::tui::{self, ColorChoice, Ended, Options, TuiError};
@@ -24,6 +25,10 @@ pub(super) fn run(args: &LiveArgs) -> Exit {
 
 /// Replays what a file holds until the user leaves.
 pub(super) fn replay(args: &LiveArgs, files: &[PathBuf]) -> Exit {
+    if let Some(message) = from::stray_filter(files, "stallscope --from FILE --filter") {
+        complain(&message);
+        return Exit::Usage;
+    }
     let [file] = files else {
         complain(
             "error: the display shows one file at a time\n  `stallscope check --from FILE…` reads several, each as a picture of its own",

@@ -5,11 +5,13 @@ use crate::wire::Socket;
 
 use super::ack_gap::{self, AckGap};
 use super::cut::Cut;
+use super::fact::Fact;
 use super::hold::{Cause, Ending, OpenHold};
 use super::log::{EndedHold, HoldLog, Lengths};
 use super::receiver_side::ReceiverSide;
 use super::rules::held_unread::{self, DRAIN_AT_ONCE_US, DRAINS_THAT_TELL, LATE_DRAINS_ALLOWED};
 use super::rules::{Shape, cork_hold, receiver_window, shape};
+use super::tally::{Tally, TimerShare};
 use super::tick::Tick;
 use super::verdict::{Level, Verdict};
 
@@ -29,14 +31,14 @@ const ROUND_TRIPS_PER_TIMER: u64 = 10;
 
 /// Holds under Nagle's rule, by what ended them.
 #[derive(Clone, Copy, Debug)]
-struct Tally {
+struct EndedBy {
     timer: u64,
     reply: u64,
     unread: u64,
     round_trip: u64,
 }
 
-impl Tally {
+impl EndedBy {
     /// Whether the timer ended too few of them for it to be what the connection waits for.
     fn tells_against(self) -> bool {
         self.reply >= self.timer || self.unread >= self.timer || self.round_trip >= self.timer * ROUND_TRIPS_PER_TIMER
@@ -87,6 +89,7 @@ pub struct Direction {
     pub receiver_side: ReceiverSide,
     exhibits: Vec<Exhibit>,
     gap: AckGap,
+    tally: Tally,
     last_look: Option<Moment>,
     /// Time over which it was watched closely, µs.
     pub watched_us: u64,
@@ -104,6 +107,7 @@ impl Direction {
             }
         });
         let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
+        self.tally.see(&cut);
         self.see_drain(look.at, &cut);
         let shape = shape(&cut);
         if let (Some(hold), Some(shape)) = (&mut self.open, shape)
@@ -217,6 +221,11 @@ impl Direction {
         self.open.as_ref()
     }
 
+    /// When the latest hold ended that was seen to.
+    pub fn last_end(&self) -> Option<Moment> {
+        self.log.recent().next_back().map(|hold| hold.started.after(hold.length_us))
+    }
+
     /// What it all amounts to; `None` when nothing was held that matters.
     pub fn verdict(&self) -> Option<(Verdict, Level)> {
         let nagle = self.nagle().map(|level| (Verdict::NagleDelayedAck, level));
@@ -244,12 +253,12 @@ impl Direction {
     }
 
     fn nagle(&self) -> Option<Level> {
-        let ever = self.tally(|endings| self.log.merged(Cause::Nagle, endings).count);
+        let ever = self.ended_by(|endings| self.log.merged(Cause::Nagle, endings).count);
         let open = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle);
         let seen_now = |look: fn(&OpenHold) -> bool| open.is_some_and(look);
         if ever.timer > 0 {
             // A connection that did something else for hours and stalls now is stalled, and so is one that stalled for long.
-            let lately = self.tally(|endings| self.log.count_recent(Cause::Nagle, endings));
+            let lately = self.ended_by(|endings| self.log.count_recent(Cause::Nagle, endings));
             if ever.tells_against() && lately.tells_against() {
                 return None;
             }
@@ -271,14 +280,27 @@ impl Direction {
         if seen_now(|hold| hold.timer_seen > hold.unread) {
             return Some(Level::Confirmed);
         }
-        if self.log.glimpses.paired > 0 || seen_now(|hold| hold.paired > hold.unread) {
-            return Some(Level::Paired);
+        let seen_paired = self.log.glimpses.paired > 0 || seen_now(|hold| hold.paired > hold.unread);
+        match (self.timer_share(), seen_paired) {
+            (TimerShare::Little, _) => None,
+            (TimerShare::Unclear, true) => Some(Level::Suspected),
+            (TimerShare::Most, true) => Some(Level::Paired),
+            (_, false) => self.suspected(),
         }
-        self.suspected()
     }
 
-    fn tally(&self, count: impl Fn(&[Ending]) -> u64) -> Tally {
-        Tally {
+    /// How much of S's waiting R's timer can explain. Where looks were close, they tell by themselves.
+    pub fn timer_share(&self) -> TimerShare {
+        if self.watched_us > 0 { TimerShare::Most } else { self.tally.timer_share() }
+    }
+
+    /// What the connection's own counters say, where nothing was watched closely.
+    pub fn counted(&self) -> Option<Fact> {
+        if self.watched_us > 0 { None } else { self.tally.fact() }
+    }
+
+    fn ended_by(&self, count: impl Fn(&[Ending]) -> u64) -> EndedBy {
+        EndedBy {
             timer: count(self.stall_endings()),
             reply: count(&[Ending::Reply]),
             unread: count(&[Ending::TimerUnread]),
@@ -342,7 +364,7 @@ impl Direction {
             limits.push((lost, Verdict::LossRecovery, level(self.is_paired())));
         }
         if self.is_held_unread() {
-            limits.push((self.held(Cause::Nagle, &unread), Verdict::HeldUnread, Level::Paired));
+            limits.push((self.held(Cause::Nagle, &unread), Verdict::HeldUnread, self.unread_level()));
         }
         limits.into_iter().max_by_key(|limit| limit.0).map(|(_, verdict, level)| (verdict, level))
     }
@@ -359,6 +381,13 @@ impl Direction {
         lasts || (often && ended.total_us * held_unread::SHARE_THAT_TELLS >= self.watched_us)
     }
 
+    /// One look alone may have met a program that was scheduled away.
+    fn unread_level(&self) -> Level {
+        let open = self.open.as_ref().is_some_and(|hold| hold.cause == Cause::Nagle && hold.unread > 0);
+        let once = self.watched_us == 0 && self.log.glimpses.unread + u64::from(open) < 2;
+        if once { Level::Suspected } else { Level::Paired }
+    }
+
     fn seen(&self, cause: Cause) -> bool {
         self.exhibits.iter().any(|exhibit| exhibit.cause == cause)
     }
@@ -373,10 +402,25 @@ impl Direction {
         let reply = self.log.count(Cause::Nagle, Ending::Reply);
         let round_trip = self.log.count(Cause::Nagle, Ending::RoundTrip);
         if reply == 0 && round_trip == 0 {
-            return None;
+            return self.glimpsed_note().map(|verdict| (verdict, Level::Suspected));
         }
         let verdict = if reply >= round_trip { Verdict::ReleasedByReply } else { Verdict::RttBoundNagle };
         Some((verdict, level))
+    }
+
+    /// What holds whose end nobody saw are most likely, where looks were far apart and they are not the timer's.
+    fn glimpsed_note(&self) -> Option<Verdict> {
+        if self.watched_us > 0 {
+            return None;
+        }
+        let open = self.open.as_ref().filter(|hold| hold.cause == Cause::Nagle);
+        let met = |glimpsed: u64, look: fn(&OpenHold) -> bool| glimpsed > 0 || open.is_some_and(look);
+        let glimpses = &self.log.glimpses;
+        let waited = met(glimpses.paired + glimpses.aged, |hold| hold.paired > hold.unread || hold.aged > 0);
+        if waited && self.timer_share() == TimerShare::Little {
+            return Some(Verdict::ReleasedByReply);
+        }
+        met(glimpses.round_trip, OpenHold::is_round_trip).then_some(Verdict::RttBoundNagle)
     }
 
     /// The lengths of the holds that a verdict speaks of.

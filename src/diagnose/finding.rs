@@ -9,6 +9,7 @@ use super::direction::{Direction, Exhibit};
 use super::fact::{Answer, Fact, Test};
 use super::hold::{Cause, Ending};
 use super::rules;
+use super::tally::TimerShare;
 use super::tick::Tick;
 use super::track::Track;
 use super::verdict::{Level, Severity, Verdict};
@@ -107,6 +108,8 @@ pub struct HoldFigures {
     pub busy_ms: Option<f64>,
     /// Age of the hold that lasts, ms.
     pub age_ms: Option<f64>,
+    /// Time since the latest hold ended, ms; `None` while one lasts, or where the end of none was seen.
+    pub over_ms: Option<f64>,
 }
 
 impl HoldFigures {
@@ -150,6 +153,13 @@ impl Finding {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         self.verdict.severity()
+    }
+
+    /// How long ago the latest hold ended, ms, where that is long enough to say that it seems to be over.
+    pub fn over_ms(&self) -> Option<f64> {
+        /// Longer than most pauses between two requests.
+        const OVER_MS: f64 = 1_000.0;
+        self.hold.over_ms.filter(|ms| *ms >= OVER_MS && self.gone.is_none())
     }
 
     /// Fills in who holds both ends, and the advice that depends on it.
@@ -204,6 +214,8 @@ impl Finding {
         let s_opened = subject.opener.side().map(|opener| opener == side);
         let held = exhibit.and_then(|exhibit| exhibit.s.info?.notsent_bytes());
         let runtime = runtime_of(&sender.owners);
+        let unwatched = direction.is_some_and(|direction| direction.watched_us == 0);
+        let facts = |exhibit: &Exhibit| evidence(exhibit, verdict, s_opened, tick, unwatched);
         let mut finding = Self {
             verdict,
             level,
@@ -212,7 +224,7 @@ impl Finding {
             receiver,
             sender_opened: s_opened,
             hold,
-            evidence: exhibit.map(|exhibit| evidence(exhibit, verdict, s_opened, tick)).unwrap_or_default(),
+            evidence: exhibit.map(facts).unwrap_or_default(),
             could_also_be: could_also_be(verdict).iter().map(|text| (*text).to_owned()).collect(),
             unknown: Vec::new(),
             advice: advise(verdict, runtime, held),
@@ -220,6 +232,9 @@ impl Finding {
         };
         if let Some(direction) = direction {
             finding.evidence.extend(history(direction, verdict, s.is_some() && r.is_some()));
+            if matches!(verdict, Verdict::NagleDelayedAck | Verdict::ReleasedByReply) {
+                finding.evidence.extend(direction.counted());
+            }
         }
         finding.unknown = unknown(&finding, direction);
         finding.summary = summary(&finding, held, direction);
@@ -255,7 +270,7 @@ fn figures(direction: &Direction, verdict: Verdict, now: Moment) -> HoldFigures 
     let glimpses = direction.log.glimpses;
     let timer = direction.log.merged(Cause::Nagle, &[Ending::Timer, Ending::TimerDrained, Ending::TimerUnread]).count;
     let is_nagle = !matches!(verdict, Verdict::CorkHold | Verdict::Pacing | Verdict::ReceiverWindow);
-    let seen_only = if is_nagle { glimpses.paired + glimpses.unread + glimpses.aged } else { 0 };
+    let seen_only = if is_nagle { glimpses.paired + glimpses.unread + glimpses.aged + glimpses.round_trip } else { 0 };
     HoldFigures {
         observed: lengths.count + seen_only + u64::from(open.is_some()),
         released_by_timer: if !is_nagle {
@@ -274,17 +289,19 @@ fn figures(direction: &Direction, verdict: Verdict, now: Moment) -> HoldFigures 
         watched_ms: direction.watched_us as f64 / 1e3,
         busy_ms: None,
         age_ms: open.map(|hold| hold.age_us(now) as f64 / 1e3),
+        over_ms: direction.last_end().filter(|_| open.is_none()).map(|end| now.since(end) as f64 / 1e3),
     }
 }
 
 /// The tests of a verdict, in the order in which a person follows them. Where both ends are seen, R's own numbers take the
-/// place of what S's age alone suggests.
-fn tests(verdict: Verdict, both_ends: bool) -> Vec<&'static Test> {
+/// place of what S's age alone suggests. `unwatched`: no close look told how holds end.
+fn tests(verdict: Verdict, both_ends: bool, unwatched: bool) -> Vec<&'static Test> {
     use rules::nagle_delayed_ack as nagle;
     let groups: &[&'static [Test]] = match verdict {
         Verdict::NagleDelayedAck if both_ends => &[nagle::SENDER, nagle::RECEIVER, nagle::READ, nagle::TIMER],
         Verdict::ReleasedByReply if both_ends => &[nagle::SENDER, nagle::RECEIVER],
         Verdict::NagleDelayedAck | Verdict::ReleasedByReply => &[nagle::SENDER, nagle::AGE],
+        Verdict::RttBoundNagle if unwatched => &[nagle::SENDER, rules::rtt_bound_nagle::TESTS],
         Verdict::RttBoundNagle => &[nagle::SENDER],
         Verdict::HeldUnread => &[nagle::SENDER, nagle::RECEIVER, rules::held_unread::TESTS],
         Verdict::CorkHold => &[rules::cork_hold::TESTS],
@@ -296,9 +313,9 @@ fn tests(verdict: Verdict, both_ends: bool) -> Vec<&'static Test> {
     groups.iter().flat_map(|group| group.iter()).collect()
 }
 
-fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: Tick) -> Vec<Fact> {
+fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: Tick, unwatched: bool) -> Vec<Fact> {
     let cut = Cut { s: &exhibit.s, r: exhibit.r.as_ref(), s_opened, quiet: exhibit.quiet, tick };
-    tests(verdict, cut.r.is_some()).into_iter().map(|test| test.word(&cut)).collect()
+    tests(verdict, cut.r.is_some(), unwatched).into_iter().map(|test| test.word(&cut)).collect()
 }
 
 /// Facts that no single look shows.
@@ -387,12 +404,40 @@ fn unknown(finding: &Finding, direction: Option<&Direction>) -> Vec<String> {
             );
         }
     }
-    if finding.level == Some(Level::Paired) && finding.verdict == Verdict::NagleDelayedAck {
-        let why =
-            if direction.is_some_and(|direction| direction.watched_us == 0) { "without probes" } else { "so far" };
-        unknown.push(format!("what ended the hold was not seen {why}: watch longer, or with probes, to prove it"));
-    }
+    unknown.extend(unseen_end(finding, direction));
     unknown
+}
+
+/// What cannot be known of a hold whose end was not seen.
+fn unseen_end(finding: &Finding, direction: Option<&Direction>) -> Option<String> {
+    let unwatched = direction.is_some_and(|direction| direction.watched_us == 0);
+    let both = finding.sender.socket.is_some() && finding.receiver.socket.is_some();
+    let why = if unwatched { "without probes" } else { "so far" };
+    let share = direction.map(Direction::timer_share);
+    Some(match (finding.verdict, finding.level, share) {
+        (Verdict::NagleDelayedAck, Some(Level::Paired), _) => {
+            format!("what ended the hold was not seen {why}: watch longer, or with probes, to prove it")
+        }
+        (Verdict::NagleDelayedAck, Some(Level::Suspected), Some(TimerShare::Unclear)) if both => {
+            format!(
+                "what ended the hold was not seen {why}, and the receiver sent too few pure ACKs to tell its timer from an \
+                 answer that takes as long: record with close looks to tell"
+            )
+        }
+        (Verdict::ReleasedByReply, Some(Level::Suspected), Some(TimerShare::Little)) if unwatched => {
+            format!(
+                "what ended the hold was not seen {why}: that the receiver hardly ever sends a pure ACK tells; a stall that \
+                 is rare on this connection would look the same, and a recording with close looks would tell"
+            )
+        }
+        (Verdict::RttBoundNagle, Some(Level::Suspected), _) if unwatched => {
+            format!(
+                "what ended the hold was not seen {why}: that all segments take about one round trip tells; a stall that is \
+                 rare on this connection would look the same when it is met early"
+            )
+        }
+        _ => return None,
+    })
 }
 
 fn summary(finding: &Finding, held: Option<u32>, direction: Option<&Direction>) -> String {
@@ -408,6 +453,9 @@ fn summary(finding: &Finding, held: Option<u32>, direction: Option<&Direction>) 
                 "Nagle's algorithm holds {held}{length}, for an acknowledgement that the remote peer seems to delay"
             )
         }
+        Verdict::NagleDelayedAck if finding.level == Some(Level::Suspected) => {
+            format!("Nagle's algorithm holds {held}{length}, for an acknowledgement that the peer seems to delay")
+        }
         Verdict::NagleDelayedAck => {
             format!(
                 "Nagle's algorithm holds {held} for an acknowledgement that the peer's delayed-ACK timer holds{length}"
@@ -420,6 +468,9 @@ fn summary(finding: &Finding, held: Option<u32>, direction: Option<&Direction>) 
             format!("{held} is held{length}, but the receiving program has not read what came before it")
         }
         Verdict::LossRecovery => "a lost segment is waited for until its retransmission timeout".to_owned(),
+        Verdict::ReleasedByReply if finding.hold.released_by_reply == 0 => {
+            format!("{held} was held, most likely until the receiver answered: its timer hardly ever fires")
+        }
         Verdict::ReleasedByReply => {
             format!("{held} was held{length}, and the receiver's answer let it go, not a timer")
         }

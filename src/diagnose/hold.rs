@@ -4,7 +4,8 @@ use crate::model::Moment;
 use crate::wire::{Socket, TcpInfo};
 
 use super::cut::Cut;
-use super::rules::rtt_bound_nagle::ROUND_TRIP_SLACK_US;
+use super::fact::all_hold;
+use super::rules::rtt_bound_nagle::{self, ROUND_TRIP_SLACK_US};
 use super::rules::{NagleView, Shape};
 
 /// Two looks further apart than this cannot tell what happened in between, µs: more than one hold fits.
@@ -139,6 +140,8 @@ pub struct OpenHold {
     pub aged: u32,
     /// Looks at both ends that were old enough to be proof.
     pub proof: u32,
+    /// Looks at which the round trip that all segments take explains it.
+    round_trip: u32,
     /// The most bytes that it held.
     pub bytes: u32,
     /// The shortest and longest time after which R's timer can end it, µs after R received.
@@ -169,6 +172,7 @@ impl OpenHold {
             timer_seen: 0,
             aged: 0,
             proof: 0,
+            round_trip: 0,
             bytes: 0,
             delay_us: (cut.shortest_delay_us(), cut.longest_delay_us()),
             due_us: cut.expected_delay_us(),
@@ -232,12 +236,18 @@ impl OpenHold {
     }
 
     fn see_nagle(&mut self, cut: &Cut<'_>, view: NagleView) {
-        self.aged += u32::from(view.aged);
+        self.aged += u32::from(view.aged && !is_overdue(cut));
         self.paired += u32::from(view.paired);
         self.unread += u32::from(view.paired && view.unread);
         self.timer_seen += u32::from(view.timer_seen);
+        self.round_trip += u32::from(all_hold(rtt_bound_nagle::TESTS, cut));
         let old = cut.r_age_us().is_some_and(|age| age + cut.tick.times(1) > cut.proof_age_us());
         self.proof += u32::from(view.paired && old);
+    }
+
+    /// Whether every look found it within the round trip that all segments take.
+    pub fn is_round_trip(&self) -> bool {
+        self.samples > 0 && self.round_trip == self.samples
     }
 
     /// How long it has lasted at `at`, µs.
@@ -370,6 +380,14 @@ impl OpenHold {
         }
         Ending::Timer
     }
+}
+
+/// Whether S has waited longer than a delayed ACK takes, where only S is seen: something was lost. R's smoothed round trip, which
+/// bounds its timer, cannot be seen; S's own stands for it.
+fn is_overdue(cut: &Cut<'_>) -> bool {
+    let rtt = cut.s_info().and_then(TcpInfo::rtt).unwrap_or(0);
+    let longest = u64::from(rtt).max(cut.longest_delay_us()) + cut.min_rtt_us() + cut.tick.times(2);
+    cut.r.is_none() && cut.s_age_us().is_some_and(|age| age > longest)
 }
 
 /// Whether a hold of that length is what every segment of this connection takes: a long queue, not a timer. The stall mixes

@@ -119,6 +119,8 @@ pub struct Glimpses {
     pub unread: u64,
     /// Only S was seen, waiting longer than the round trip takes.
     pub aged: u64,
+    /// S was seen to wait no longer than the round trip that all its segments take.
+    pub round_trip: u64,
 }
 
 impl Glimpses {
@@ -130,6 +132,8 @@ impl Glimpses {
             self.unread += 1;
         } else if hold.aged > 0 {
             self.aged += 1;
+        } else if hold.is_round_trip() {
+            self.round_trip += 1;
         }
     }
 }

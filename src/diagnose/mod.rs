@@ -14,6 +14,7 @@ mod hold;
 mod log;
 mod receiver_side;
 pub mod rules;
+mod tally;
 mod tick;
 mod timer_acks;
 mod track;

@@ -63,7 +63,7 @@ pub fn redact<W: Write>(
         SourceKind::Text => Some(Format::SsText(SsVersion::V7_1)),
     };
     if let Some(format) = format {
-        let mut exporter = Exporter::new(out, format)?;
+        let mut exporter = Exporter::new(out, format)?.with_dates();
         each(source, &mut |event| redactor.redact(event, |event| exporter.write(&event)))?;
         exporter.finish()?.flush()?;
     } else {

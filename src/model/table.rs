@@ -64,7 +64,7 @@ struct Slot {
 }
 
 /// The sockets and connections of one namespace.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     entries: Vec<Option<Entry>>,
     free_entries: Vec<u32>,

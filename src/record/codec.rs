@@ -26,7 +26,7 @@ const PROBE_REFERENCES: usize = 2048;
 const PROBE_MESSAGE_MAX: usize = 4 << 10;
 
 /// What both sides remember.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
     previous: Store,
     current: Store,
@@ -198,7 +198,7 @@ fn asked(target: ProbeTarget, nth: usize) -> u64 {
 }
 
 /// The reading half.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
     pub(super) state: State,
     scratch: Vec<u8>,

@@ -36,7 +36,7 @@ const AGES_AT: [usize; 3] = [44, 52, 56];
 const MESSAGE_MAX: usize = 64 << 10;
 
 /// Messages of one survey in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     bytes: Vec<u8>,
     ends: Vec<u32>,

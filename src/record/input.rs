@@ -6,7 +6,7 @@ use std::io::{self, Read};
 const STEP: usize = 64 << 10;
 
 /// Reads ahead of a stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Input<R> {
     inner: R,
     buffer: Vec<u8>,

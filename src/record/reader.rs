@@ -21,7 +21,9 @@ pub enum ReadError {
     #[error("reading the recording failed: {0}")]
     Io(#[from] io::Error),
     /// The first bytes are others.
-    #[error("this is not a stallscope recording: its first bytes are not those of one")]
+    #[error(
+        "this is no whole stallscope recording: its first 12 bytes are not those of one, or it is cut off within them"
+    )]
     NotARecording,
     /// Made by a newer program.
     #[error(
@@ -43,7 +45,7 @@ pub enum ReadError {
 const NOTES_MAX: usize = 100;
 
 /// Reads a recording, however it ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Each is one thing that is or is not so; no two make a state together.
 pub struct Reader<R> {
     input: Input<R>,

@@ -127,6 +127,7 @@ struct HoldJson {
     watched_ms: f64,
     busy_ms: Option<f64>,
     age_ms: Option<f64>,
+    over_ms: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -259,6 +260,7 @@ fn hold_json(hold: &HoldFigures) -> HoldJson {
         watched_ms: round(hold.watched_ms),
         busy_ms: hold.busy_ms.map(round),
         age_ms: hold.age_ms.map(round),
+        over_ms: hold.over_ms.map(round),
     }
 }
 

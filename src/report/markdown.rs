@@ -80,10 +80,11 @@ fn holds(out: &mut String, finding: &Finding) {
         (Some(p50), Some(p90), Some(max)) => format!(" Lengths: p50 {p50} ms, p90 {p90} ms, max {}.", ms(max)),
         _ => String::new(),
     };
+    let over = finding.over_ms().map_or_else(String::new, |ms| format!(" None in the last {:.1} s.", ms / 1e3));
     let share = hold.share.map_or_else(String::new, |share| format!(", {:.0} % of the watched time", share * 100.0));
     let _ = writeln!(
         out,
-        "{} seen, {} ended by the timer, {} by a reply; {} held{share}.{lengths}\n",
+        "{} seen, {} ended by the timer, {} by a reply; {} held{share}.{lengths}{over}\n",
         count(usize::try_from(hold.observed).unwrap_or(usize::MAX), "hold"),
         hold.released_by_timer,
         hold.released_by_reply,

@@ -90,7 +90,12 @@ fn holds(out: &mut String, finding: &Finding) {
     if hold.observed == 0 {
         return;
     }
-    let mut text = format!("holds     {} seen in {:.1} s of close watching", hold.observed, hold.watched_ms / 1e3);
+    let watched = if hold.watched_ms > 0.0 {
+        format!("in {:.1} s of close watching", hold.watched_ms / 1e3)
+    } else {
+        "by surveys alone".to_owned()
+    };
+    let mut text = format!("holds     {} seen {watched}", hold.observed);
     if hold.released_by_timer + hold.released_by_reply > 0 {
         let _ = write!(text, ": {} ended by the timer, {} by a reply", hold.released_by_timer, hold.released_by_reply);
     }
@@ -99,6 +104,9 @@ fn holds(out: &mut String, finding: &Finding) {
     }
     if let Some(age) = hold.age_ms {
         let _ = write!(text, "; one lasts for {} now", ms(age));
+    }
+    if let Some(over) = finding.over_ms() {
+        let _ = write!(text, "; not seen in the last {:.1} s", over / 1e3);
     }
     if let Some(busy) = hold.busy_ms {
         let _ = write!(text, "; busy for {} between the first and last survey", ms(busy));

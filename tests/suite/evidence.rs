@@ -23,7 +23,7 @@ fn program() -> Command {
 }
 
 /// Runs stallscope in a folder.
-fn stallscope(folder: &Path, arguments: &[&str]) -> Output {
+pub fn stallscope(folder: &Path, arguments: &[&str]) -> Output {
     run(program().current_dir(folder).args(arguments), LIMIT).expect("stallscope runs")
 }
 
@@ -39,7 +39,7 @@ pub fn report_on(file: &Path) -> Value {
 }
 
 /// Verdicts, levels and holds, which redacting and replaying must keep; addresses are not in it.
-fn figures(report: &Value) -> Vec<Value> {
+pub fn figures(report: &Value) -> Vec<Value> {
     let findings = report["findings"].as_array().expect("a list");
     findings.iter().map(|it| serde_json::json!([it["verdict"], it["level"], it["hold"], it["evidence"]])).collect()
 }

@@ -20,6 +20,7 @@ mod evidence;
 mod evidence_fixtures;
 mod files;
 mod hyper_pair;
+mod inputs;
 mod json_document;
 mod judge;
 mod lab;

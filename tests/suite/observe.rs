@@ -1,6 +1,7 @@
 //! What a diagnosis says of the sockets of a namespace.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -58,8 +59,29 @@ impl Check {
 }
 
 /// Names a file: then what is watched is recorded, the recording is judged, and a redacted copy goes there. Fixtures are made
-/// so: `STALLSCOPE_TEST_RECORD=$PWD/fixtures/recordings/pacing.ssrec cargo test --test suite scenarios::pacing`.
+/// so: `STALLSCOPE_TEST_RECORD=$PWD/fixtures/recordings/pacing.ssrec cargo test --test suite scenarios::pacing`. Where the name
+/// ends in `.txt`, the host's own `ss` prints the sockets again and again instead, and what it printed goes there.
 const RECORD: &str = "STALLSCOPE_TEST_RECORD";
+
+/// How often `ss` is run for a text, each in one part of the time; as many looks as somebody pastes.
+const TEXTS: u32 = 6;
+
+/// Prints the sockets with the host's `ss` into a file, each time behind a date, and judges that.
+fn judge_text(keep: &str, time: Duration, limit: Duration) -> Result<std::process::Output, String> {
+    let mut pasted = Vec::new();
+    for n in 0..TEXTS {
+        // No whole number of any scenario's periods, so that every phase is met.
+        std::thread::sleep(time / TEXTS + Duration::from_micros(1_700) * n);
+        let date = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|error| error.to_string())?;
+        pasted.extend(format!("{}.{:06}\n", date.as_secs(), date.subsec_micros()).bytes());
+        let printed = run(Command::new("ss").arg("-tinmoeOa"), limit).map_err(|error| format!("ss: {error}"))?;
+        pasted.extend(printed.stdout);
+        pasted.push(b'\n');
+    }
+    std::fs::write(keep, pasted).map_err(|error| format!("{keep}: {error}"))?;
+    let arguments = ["check", "--format", "json", "--all", "--from", keep];
+    run(Command::new(program()).args(arguments), limit).map_err(|error| error.to_string())
+}
 
 /// Records, keeps a redacted copy, and judges that.
 fn judge_recording(keep: &str, watch: &str, limit: Duration) -> Result<std::process::Output, String> {
@@ -84,6 +106,9 @@ impl Observer for Check {
             let mut command = Command::new(program());
             command.args(["check", "--format", "json", "--for", &watch]);
             let output = match std::env::var(RECORD) {
+                Ok(keep) if Path::new(&keep).extension().is_some_and(|it| it == "txt") => {
+                    judge_text(&keep, time, time + SLACK)
+                }
                 Ok(keep) => judge_recording(&keep, &watch, time + SLACK),
                 Err(_) => run(&mut command, time + SLACK).map_err(|error| error.to_string()),
             };

@@ -258,6 +258,9 @@ fn a_file_that_cannot_be_replayed_is_told_before_the_screen_is_taken() {
         (&["/nonexistent.ssrec"][..], "/nonexistent.ssrec"),
         (&[other], "holds no TCP socket"),
         (&["-"], "check --from"),
+        (&["/"], "is a directory"),
+        (&["/dev/zero"], "is a stream"),
+        (&[STALL, "dport = :80"], "--filter 'dport = :80'"),
         (&[STALL, STALL], "one file at a time"),
     ] {
         let arguments: Vec<_> = ["--from"].iter().chain(files).copied().collect();

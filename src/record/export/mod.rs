@@ -48,6 +48,7 @@ pub struct Exporter<W> {
     format: Format,
     survey: Survey,
     line: String,
+    dates: bool,
 }
 
 impl<W: Write> Exporter<W> {
@@ -59,7 +60,14 @@ impl<W: Write> Exporter<W> {
         if format == Format::Csv {
             out.write_all(rows::csv_header().as_bytes())?;
         }
-        Ok(Self { out, format, survey: Survey::default(), line: String::new() })
+        Ok(Self { out, format, survey: Survey::default(), line: String::new(), dates: false })
+    }
+
+    /// Puts the date before each table of text, where it is known, in seconds since 1970: ss prints none, and without it the
+    /// tables are a series of which only the order is known.
+    #[must_use]
+    pub fn with_dates(self) -> Self {
+        Self { dates: true, ..self }
     }
 
     /// Adds an event.
@@ -72,7 +80,11 @@ impl<W: Write> Exporter<W> {
                 self.survey = Survey { number: self.survey.number + 1, at_us: at.0, wall_us };
                 if let Format::SsText(_) = self.format {
                     let between = if self.survey.number > 1 { "\n" } else { "" };
-                    writeln!(self.out, "{between}{}", ss_header())?;
+                    write!(self.out, "{between}")?;
+                    if let Some(us) = wall_us.filter(|us| self.dates && *us >= 0) {
+                        writeln!(self.out, "{}.{:06}", us / 1_000_000, us % 1_000_000)?;
+                    }
+                    writeln!(self.out, "{}", ss_header())?;
                 }
                 Ok(())
             }

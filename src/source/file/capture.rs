@@ -2,12 +2,12 @@
 
 use std::io::{self, Read};
 
-use crate::model::{Event, Moment, ProbeTarget};
+use crate::model::{Event, ProbeTarget};
 use crate::record::input::Input;
 use crate::wire::{Message, messages};
 
 use super::FileReader;
-use super::grouping::{Grouping, When};
+use super::grouping::{FIRST, Grouping, When};
 use super::packets::{Packet, Packets, Stop};
 use super::provenance::{Provenance, SourceKind};
 
@@ -69,7 +69,7 @@ impl<R: Read> CaptureReader<R> {
         self.cut += u64::from(self.packet.cut);
         let wall = self.packet.wall_us;
         let first = *self.first_us.get_or_insert(wall);
-        let at = Moment(u64::try_from(wall.saturating_sub(first)).unwrap_or(0));
+        let at = FIRST.after(u64::try_from(wall.saturating_sub(first)).unwrap_or(0));
         take_run(&mut self.grouping, run, When { at, wall_us: Some(wall) }, sink);
     }
 }
@@ -118,11 +118,11 @@ impl<R: Read + Send> FileReader for CaptureReader<R> {
 
     fn notes(&self) -> Vec<String> {
         let links = format!(
-            "{} packets are of link type {}, not of nlmon (253): packets do not show the state of sockets",
-            self.other_links, self.other_link
+            "packets of link type {}, not of nlmon (253): {}; packets do not show the state of sockets",
+            self.other_link, self.other_links
         );
-        let cut = format!("{} packets were cut short by the capture (snap length): sockets may be missing", self.cut);
-        let others = format!("{} packets are of other netlink protocols", self.other_protocols);
+        let cut = format!("packets cut short by the capture (snap length): {}; sockets may be missing", self.cut);
+        let others = format!("packets of other netlink protocols: {}", self.other_protocols);
         [(self.other_links, links), (self.cut, cut), (self.other_protocols, others)]
             .into_iter()
             .filter_map(|(count, note)| (count > 0).then_some(note))

@@ -2,12 +2,12 @@
 
 use std::io::{self, Read};
 
-use crate::model::{Event, Moment};
+use crate::model::Event;
 use crate::record::input::Input;
 use crate::wire::messages;
 
 use super::FileReader;
-use super::grouping::{Grouping, When};
+use super::grouping::{FIRST, Grouping, When};
 use super::provenance::{Provenance, SourceKind, Timing};
 
 /// Longest message that is taken for one, in bytes; the kernel's reads are at most 32 KiB.
@@ -79,7 +79,7 @@ impl<R: Read + Send> FileReader for DumpReader<R> {
             let raw = self.input.peek(len)?;
             if let Some(message) = messages(raw).next() {
                 self.surveys += u64::from(self.grouping.begins(&message));
-                let at = Moment(self.surveys * STEP_US);
+                let at = FIRST.after(self.surveys * STEP_US);
                 self.grouping.take(raw, &message, When { at, wall_us: None }, sink);
             }
             self.input.consume(len);

@@ -6,6 +6,10 @@ use crate::wire::{Family, Message};
 /// Bytes of messages that are handed on at once.
 const RUN_TARGET: usize = 64 << 10;
 
+/// When the first survey of a file was that bears no monotonic time: a day after the clock's zero, so that what began before
+/// it (data that was sent, a hold) has a place on the clock.
+pub(super) const FIRST: Moment = Moment(86_400_000_000);
+
 /// Puts the dumps of one instant into one survey.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each is one thing that was seen or was not.

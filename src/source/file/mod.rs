@@ -5,6 +5,7 @@ mod detect;
 mod dump;
 mod grouping;
 mod packets;
+mod place;
 mod provenance;
 mod text;
 
@@ -21,6 +22,7 @@ use crate::record::{ReadError, Reader};
 use capture::CaptureReader;
 use detect::{Content, detect};
 use dump::DumpReader;
+use place::Place;
 use text::TextReader;
 
 pub use provenance::{Provenance, SourceKind, Timing};
@@ -36,7 +38,7 @@ const PREFIX: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// It cannot be opened or read.
-    #[error("reading {name} failed: {source}")]
+    #[error("reading {name} failed: {source}{}", way_out(source))]
     Io {
         /// The file.
         name: String,
@@ -81,6 +83,25 @@ pub enum SourceError {
         /// How far, and what was in the way.
         detail: String,
     },
+    /// A recording that was read to its end, and no survey in it.
+    #[error("{name} is a stallscope recording, and no survey of it can be read: {detail}")]
+    NoSurvey {
+        /// The file.
+        name: String,
+        /// What was in the way.
+        detail: String,
+    },
+}
+
+/// What to do about a file that cannot be opened.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ": name a file that is there, or `-` for standard input",
+        io::ErrorKind::PermissionDenied => {
+            ": recordings can be read by those who made them, and by root; ask for a copy"
+        }
+        _ => "",
+    }
 }
 
 /// A reader of one kind of file.
@@ -94,7 +115,10 @@ trait FileReader: Send {
 }
 
 enum Inner {
+    /// A recording that comes through a stream.
     Recording(Box<Reader<Input<Box<dyn Read + Send>>>>),
+    /// A recording in a file.
+    Saved(Box<Reader<Input<Place>>>),
     Other(Box<dyn FileReader>),
 }
 
@@ -125,10 +149,29 @@ impl FileSource {
         let name = path.display().to_string();
         let io = |source| SourceError::Io { name: name.clone(), source };
         let file = File::open(path).map_err(io)?;
-        if file.metadata().map_err(io)?.is_dir() {
+        let data = file.metadata().map_err(io)?;
+        if data.is_dir() {
             return Err(SourceError::Directory { name });
         }
-        Self::from_reader(&name, Box::new(file))
+        if !data.is_file() {
+            return Self::from_reader(&name, Box::new(file));
+        }
+        let place = Place::start(file);
+        let mut input = Input::new(place.clone());
+        if detect(input.peek(PREFIX).map_err(io)?) != Content::Recording {
+            return Self::from_reader(&name, Box::new(place));
+        }
+        match Reader::new(input) {
+            Ok(reader) => Ok(Self { inner: Inner::Saved(Box::new(reader)), name, began: false, surveys: 0, runs: 0 }),
+            Err(source) => Err(SourceError::Recording { name, source }),
+        }
+    }
+
+    /// A second reader that goes on from the same place; `None` unless this is a recording in a file.
+    pub fn fork(&self) -> Option<Self> {
+        let Inner::Saved(reader) = &self.inner else { return None };
+        let inner = Inner::Saved(reader.clone());
+        Some(Self { name: self.name.clone(), inner, began: self.began, surveys: self.surveys, runs: self.runs })
     }
 
     /// Reads from any stream; `name` stands for it in messages.
@@ -157,7 +200,7 @@ impl FileSource {
     /// is known.
     ///
     /// # Errors
-    /// The file cannot be read further, or was read to its end without finding a socket.
+    /// The file cannot be read further, or was read to its end without finding a socket, or, in a recording, a survey.
     pub fn next(&mut self, sink: &mut dyn FnMut(Event<'_>)) -> Result<bool, SourceError> {
         let (mut surveys, mut runs) = (0, 0);
         let counting = &mut |event: Event<'_>| {
@@ -166,10 +209,10 @@ impl FileSource {
             sink(event);
         };
         let io = |source| SourceError::Io { name: self.name.clone(), source };
+        let recording = |source| SourceError::Recording { name: self.name.clone(), source };
         let more = match &mut self.inner {
-            Inner::Recording(reader) => {
-                reader.next(counting).map_err(|source| SourceError::Recording { name: self.name.clone(), source })?
-            }
+            Inner::Recording(reader) => reader.next(counting).map_err(recording)?,
+            Inner::Saved(reader) => reader.next(counting).map_err(recording)?,
             Inner::Other(reader) => {
                 if !std::mem::replace(&mut self.began, true) {
                     counting(Event::Host(&Host::default()));
@@ -179,10 +222,18 @@ impl FileSource {
         };
         self.surveys += surveys;
         self.runs += runs;
-        if !more && self.runs == 0 && !matches!(self.inner, Inner::Recording(_)) {
-            return Err(self.no_socket());
+        match self.inner {
+            // A host without a connection is recorded, too.
+            Inner::Recording(_) | Inner::Saved(_) if !more && self.surveys == 0 => Err(self.no_survey()),
+            Inner::Other(_) if !more && self.runs == 0 => Err(self.no_socket()),
+            _ => Ok(more),
         }
-        Ok(more)
+    }
+
+    fn no_survey(&self) -> SourceError {
+        let notes = self.notes();
+        let detail = if notes.is_empty() { "record for longer than a moment".to_owned() } else { notes.join("; ") };
+        SourceError::NoSurvey { name: self.name.clone(), detail }
     }
 
     fn no_socket(&self) -> SourceError {
@@ -195,6 +246,7 @@ impl FileSource {
     pub fn notes(&self) -> Vec<String> {
         match &self.inner {
             Inner::Recording(reader) => reader.notes().to_vec(),
+            Inner::Saved(reader) => reader.notes().to_vec(),
             Inner::Other(reader) => reader.notes(),
         }
     }
@@ -202,7 +254,7 @@ impl FileSource {
     /// What this source gives and cannot give, as far as it was read.
     pub fn provenance(&self) -> Provenance {
         let mut provenance = match &self.inner {
-            Inner::Recording(_) => Provenance::recording(),
+            Inner::Recording(_) | Inner::Saved(_) => Provenance::recording(),
             Inner::Other(reader) => reader.provenance(),
         };
         provenance.surveys = self.surveys;

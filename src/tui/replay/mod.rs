@@ -1,12 +1,13 @@
 //! A file as a drive: recorded time that passes, stands still, and is gone back and forth in.
 //!
-//! An engine only goes forward, so going back is reading anew from the start. A second reader goes through the whole file on a
-//! thread of its own and makes the index.
+//! An engine only goes forward, so going back is reading on from a station before, or from the start. A second reader goes
+//! through the whole file on a thread of its own and makes the index.
 #![allow(clippy::disallowed_methods)]
 
 pub mod aim;
 pub mod index;
 mod indexing;
+mod stations;
 mod tape;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use super::view::{Playback, Said};
 use aim::Aim;
 use index::Index;
 use indexing::Indexing;
+use stations::Stations;
 use tape::{Deck, rereadable};
 
 /// The longest time for which commands are not looked at.
@@ -71,6 +73,7 @@ pub struct Replay {
     deck: Deck,
     /// What is read anew from the start, until the goal is reached and it is shown.
     fresh: Option<Deck>,
+    stations: Stations,
     goal: Option<Goal>,
     position: Moment,
     playing: bool,
@@ -109,6 +112,7 @@ impl Replay {
             path,
             deck,
             fresh: None,
+            stations: Stations::default(),
             goal: None,
             position,
             playing: true,
@@ -128,8 +132,14 @@ impl Replay {
         self.fresh = None;
         self.goal = Some(goal);
         self.here = None;
+        let moment = match goal {
+            // Whatever was at that moment belongs to it.
+            Goal::To(at) => at.after(1),
+            Goal::Before(at) => at,
+            Goal::Step => Moment(u64::MAX),
+        };
         if back {
-            match Deck::open(&self.path) {
+            match self.stations.before(moment).map_or_else(|| Deck::open(&self.path), Ok) {
                 Ok(deck) => self.fresh = Some(deck),
                 Err(error) => self.give_up(&error),
             }
@@ -218,6 +228,12 @@ impl Replay {
                 break;
             }
             let unit = deck.advance()?;
+            if matches!(unit, Some(tape::Unit::Survey(_))) {
+                self.stations.pass(deck);
+                if let Goal::Before(at) = goal {
+                    self.stations.approach(deck, at);
+                }
+            }
             if goal == Goal::Step && unit.is_some_and(|unit| unit.is_look()) {
                 break;
             }
@@ -264,6 +280,7 @@ impl Replay {
                 Some(_) => {
                     let unit = self.deck.advance()?;
                     if matches!(unit, Some(tape::Unit::Survey(_))) {
+                        self.stations.pass(&self.deck);
                         return Ok(Stepped::Surveyed);
                     }
                 }

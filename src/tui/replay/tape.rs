@@ -45,6 +45,12 @@ impl Tape {
         Ok(Self { source: FileSource::open(path)?, queue: VecDeque::new(), ended: false, at: Moment(0) })
     }
 
+    /// A second one that goes on from the same place, where the file allows it.
+    fn fork(&self) -> Option<Self> {
+        let source = self.source.fork()?;
+        Some(Self { source, queue: self.queue.clone(), ended: self.ended, at: self.at })
+    }
+
     /// Reads until there is something to give.
     fn fill(&mut self) -> Result<Option<&EventBuf>, SourceError> {
         while self.queue.is_empty() && !self.ended {
@@ -121,6 +127,13 @@ impl Deck {
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let tape = Tape::open(path)?;
         Ok(Self { tape, engine: Engine::new(NO_LOOKS_US), named: FxHashMap::default(), looked: None })
+    }
+
+    /// A second one at the same moment, where the file allows it. It names all holders again: who goes back forgets them.
+    pub fn fork(&self) -> Option<Self> {
+        let tape = self.tape.fork()?;
+        let named = self.engine.known_owners().map(|(inode, owners)| (inode, owners.clone())).collect();
+        Some(Self { tape, engine: self.engine.clone(), named, looked: self.looked })
     }
 
     /// When the latest unit was.

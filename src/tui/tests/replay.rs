@@ -420,3 +420,53 @@ fn a_snapshot_ends_by_itself_and_a_folder_that_refuses_is_told() {
     assert!(live.recording().is_none());
     assert!(live.said().is_some_and(|said| said.failed && said.text.contains("missing")));
 }
+
+/// Ten minutes of many sockets: what going back takes. `STALLSCOPE_REPLAY_SOCKETS` sets how many there are.
+#[test]
+#[ignore = "a measurement: cargo test --release --lib going_back_costs -- --ignored --nocapture"]
+fn going_back_costs() {
+    let sockets = std::env::var("STALLSCOPE_REPLAY_SOCKETS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let mut does = vec![Does::Nothing; sockets / 2];
+    does[0] = Does::StallUntil(130_000);
+    let mut world = World::new(&does);
+    world.pass(600_000);
+    let mut player = Player::of(&world.recording());
+    drop(world);
+    let mut times = Vec::new();
+    let mut timed = |control| {
+        let began = Instant::now();
+        player.go(control);
+        began.elapsed()
+    };
+    let end = timed(Control::End);
+    for _ in 0..40 {
+        times.push(timed(Control::StepBack));
+    }
+    let middle = timed(Control::To(Aim::Percent(50)));
+    let again: Vec<_> = (0..20).map(|_| timed(Control::StepBack)).collect();
+    let first = times[0];
+    times.sort_unstable();
+    println!("end {end:?}; back from it: first {first:?}, median {:?}, longest {:?}", times[20], times[39]);
+    println!("middle {middle:?}; back from it: first {:?}, longest {:?}", again[0], again.iter().max());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap());
+}
+
+#[test]
+fn going_back_over_a_long_file_shows_what_was_there() {
+    let mut world = World::new(&[Does::StallUntil(120_000), Does::Nothing]);
+    world.pass(15_000);
+    world.name("ruby");
+    world.pass(45_000);
+    let mut player = Player::of(&world.recording());
+    let at = |second: u64| Control::To(Aim::FromStart(second * 1_000_000));
+    let forth: Vec<_> = (0..60).step_by(7).map(|second| (second, player.go(at(second)), player.rows())).collect();
+    player.go(Control::End);
+    player.replay.named();
+    for (second, position, rows) in forth.iter().rev() {
+        assert_eq!(player.go(at(*second)), *position);
+        assert_eq!(player.rows(), *rows, "second {second}");
+        // Whoever goes back names the holders anew.
+        assert_eq!(player.replay.named().is_empty(), *second < 15, "second {second}");
+    }
+}

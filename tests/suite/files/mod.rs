@@ -7,4 +7,5 @@ mod foreign;
 mod giving;
 mod mutation;
 mod recording;
+mod seeds;
 mod series;

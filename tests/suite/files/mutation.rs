@@ -1,114 +1,127 @@
-//! Readers against damage: fixtures with bytes changed, cut, doubled and moved. Seeded, so that a failure comes again.
-//! `STALLSCOPE_MUTATIONS` sets how many cases there are; a release build in CI runs a million.
+//! Readers against damage: files of every kind with bytes changed, cut, doubled and moved. Seeded, so that a failure comes
+//! again. `STALLSCOPE_MUTATIONS` sets how many cases there are; CI runs a million.
 
-use super::series::{Random, Series};
-use stallscope::model::{Event, Moment, SurveyReport};
-use stallscope::record::{RedactOptions, Redactor, Writer};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use super::seeds::{Seed, mutate, seeds};
+use super::series::Random;
+use stallscope::model::Event;
+use stallscope::record::{RedactOptions, Redactor};
 use stallscope::source::file::FileSource;
 use stallscope::wire::messages;
 
-fn recording() -> Vec<u8> {
-    let template = std::fs::read(super::common::fixture("stall-linux-6.12.117.nl")).expect("the fixture");
-    let mut series = Series::new(4, &template, 3);
-    let mut writer = Writer::new(Vec::new()).expect("written");
-    for second in 0..4 {
-        let at = Moment(second * 1_000_000);
-        writer.write(&Event::SurveyBegin { at, wall_us: Some(1) }).expect("written");
-        series.survey(1000).iter().for_each(|run| writer.write(&Event::Run(run)).expect("written"));
-        writer.write(&Event::SurveyEnd { at, report: &SurveyReport::default() }).expect("written");
-        writer.write(&Event::Mark { at, word: "here" }).expect("written");
-    }
-    writer.finish().expect("written")
-}
+/// Threads that share the cases.
+const THREADS: u64 = 2;
 
-/// A pcap of nlmon with a dump in one packet.
-fn capture(dump: &[u8]) -> Vec<u8> {
-    let mut out: Vec<u8> = [0xa1b2_c3d4_u32, 0, 0, 0, 65535, 253].iter().flat_map(|word| word.to_le_bytes()).collect();
-    let len = dump.len() as u32 + 16;
-    out.extend([1_700_000_000, 0, len, len].iter().flat_map(|word: &u32| word.to_le_bytes()));
-    out.extend([0, 0, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4]);
-    out.extend(dump);
-    out
-}
+/// The longest time for one case: it takes some 30 µs, and a busy machine may stand still for a while.
+const CASE_LIMIT: Duration = Duration::from_secs(20);
 
-fn seeds() -> Vec<Vec<u8>> {
-    let read = |name: &str| std::fs::read(super::common::fixture(name)).expect("the fixture");
-    let dump = read("stall-linux-7.3.4.nl");
-    let text = read("stall-linux-7.3.4.ss.txt");
-    let wide = String::from_utf8_lossy(&text).encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let ng = {
-        let mut out: Vec<u8> = [0x0a0d_0d0a_u32, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28, 1, 20, 253, 0, 20]
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .collect();
-        let body = capture(&dump)[40..].to_vec();
-        let (held, len) = (body.len() as u32, 32 + body.len().next_multiple_of(4) as u32);
-        out.extend([6, len, 0, 0, 0, held, held].iter().flat_map(|word: &u32| word.to_le_bytes()));
-        out.extend(&body);
-        out.resize(out.len().next_multiple_of(4), 0);
-        out.extend(len.to_le_bytes());
-        out
-    };
-    vec![recording(), capture(&dump), ng, dump, text, wide]
-}
-
-fn mutate(seed: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..=random.below(4) {
-        if bytes.is_empty() {
-            break;
+/// Reads one damaged file to its end, through a redactor; answers how many messages it gave.
+fn read_damaged(case: u64, seeds: &[Seed]) -> u64 {
+    let mut random = Random(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let bytes = mutate(seeds, &mut random);
+    let limit = 64 * bytes.len() + (1 << 20);
+    let Ok(mut source) = FileSource::from_reader("damaged", Box::new(std::io::Cursor::new(bytes))) else { return 0 };
+    let (mut given, mut read, mut calls) = (0, 0, 0);
+    let mut redactor = Redactor::new(RedactOptions::default());
+    while let Ok(true) = source.next(&mut |event| {
+        if let Event::Run(run) | Event::Probe { answers: run, .. } = event {
+            given += run.len();
+            read += messages(run).count() as u64;
         }
-        let at = random.below(bytes.len());
-        let end = at + random.below((bytes.len() - at).min(64));
-        match random.below(7) {
-            0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at] = random.next() as u8,
-            2 => bytes.truncate(at),
-            3 => drop(bytes.drain(at..end)),
-            4 => {
-                let part = bytes[at..end].to_vec();
-                bytes.splice(at..at, part);
-            }
-            5 => {
-                let extreme = [u32::MAX, 0, 1, 0x7fff_ffff, 16][random.below(5)].to_le_bytes();
-                let end = (at + 4).min(bytes.len());
-                bytes[at..end].copy_from_slice(&extreme[..end - at]);
-            }
-            _ => bytes.insert(at, b" \n\":(=%*,"[random.below(9)]),
-        }
+        redactor.redact(&event, |_| {});
+    }) {
+        calls += 1;
+        assert!(calls < 10_000, "case {case} does not end");
     }
-    bytes
+    assert!(given <= limit, "case {case} gave {given} bytes");
+    let _ = (source.notes(), source.provenance().limits());
+    read
+}
+
+/// Reads the cases of one thread; `reached` always tells the one that is read.
+fn read_all(cases: impl Iterator<Item = u64>, reached: &AtomicU64) -> u64 {
+    let seeds = seeds();
+    cases
+        .map(|case| {
+            reached.store(case, Ordering::Relaxed);
+            read_damaged(case, &seeds)
+        })
+        .sum()
 }
 
 #[test]
 fn no_damage_makes_a_reader_panic_or_run_away() {
     let cases: u64 = std::env::var("STALLSCOPE_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(6000);
-    let seeds = seeds();
-    let mut read = 0u64;
-    for case in 0..cases {
-        let mut random = Random(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let bytes = mutate(&seeds[random.below(seeds.len())], &mut random);
-        let limit = 64 * bytes.len() + (1 << 20);
-        let Ok(mut source) = FileSource::from_reader("damaged", Box::new(std::io::Cursor::new(bytes))) else {
-            continue;
-        };
-        let mut given = 0;
-        let mut redactor = Redactor::new(RedactOptions::default());
-        let mut calls = 0;
-        while let Ok(true) = source.next(&mut |event| {
-            if let Event::Run(run) | Event::Probe { answers: run, .. } = event {
-                given += run.len();
-                read += messages(run).count() as u64;
+    let reached: Vec<_> = (0..THREADS).map(|_| Arc::new(AtomicU64::new(u64::MAX))).collect();
+    let (done, results) = mpsc::channel();
+    for (first, reached) in (0..).zip(&reached) {
+        let (done, reached) = (done.clone(), Arc::clone(reached));
+        std::thread::spawn(move || {
+            let read = std::panic::catch_unwind(|| read_all((first..cases).step_by(THREADS as usize), &reached));
+            done.send(read.map_err(|_| reached.load(Ordering::Relaxed))).expect("the test waits");
+        });
+    }
+    let (mut read, mut running) = (0, THREADS);
+    let mut seen: Vec<_> = reached.iter().map(|_| (u64::MAX, Instant::now())).collect();
+    while running > 0 {
+        match results.recv_timeout(Duration::from_millis(200)) {
+            Ok(result) => {
+                read += result.unwrap_or_else(|case| panic!("case {case} panicked"));
+                running -= 1;
             }
-            redactor.redact(&event, |_| {});
-        }) {
-            calls += 1;
-            assert!(calls < 10_000, "case {case} does not end");
+            Err(_) => watch(&reached, &mut seen),
         }
-        assert!(given <= limit, "case {case} gave {given} bytes");
-        let _ = (source.notes(), source.provenance().limits());
     }
     assert!(read > cases / 2, "most damage leaves something to read: {read} messages of {cases} cases");
+    if let Some(peak) = peak() {
+        assert!(peak < 200 << 20, "{} MiB were resident", peak >> 20);
+    }
+}
+
+/// Fails when a case takes too long. A thread that is through stays at its last one, which is not waited for any more.
+fn watch(reached: &[Arc<AtomicU64>], seen: &mut [(u64, Instant)]) {
+    let mut moving = false;
+    for (reached, (case, since)) in reached.iter().zip(seen) {
+        let now = reached.load(Ordering::Relaxed);
+        if now != *case {
+            (*case, *since) = (now, Instant::now());
+        }
+        moving |= since.elapsed() < CASE_LIMIT;
+    }
+    assert!(moving, "a case takes longer than {CASE_LIMIT:?}: one of {reached:?}");
+}
+
+#[test]
+fn a_sealed_recording_is_read_whole() {
+    let seeds = seeds();
+    let plain = seeds.iter().find(|seed| seed.name == "a recording").expect("it is there");
+    for seed in seeds.iter().filter(|seed| seed.sealed) {
+        assert_eq!(super::common::read_bytes(&seed.bytes).notes, Vec::<String>::new(), "{}", seed.name);
+        assert_eq!(super::common::read_bytes(&seed.bytes).runs, super::common::read_bytes(&plain.bytes).runs);
+    }
+}
+
+#[test]
+fn every_cut_and_a_flipped_bit_in_every_byte_is_survived() {
+    for seed in seeds().iter().filter(|seed| seed.bytes.len() < 8192) {
+        for at in 0..seed.bytes.len() {
+            let mut flipped = seed.bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            for bytes in [seed.bytes[..at].to_vec(), flipped] {
+                let Ok(mut source) = FileSource::from_reader("it", Box::new(std::io::Cursor::new(bytes))) else {
+                    continue;
+                };
+                let mut calls = 0;
+                while let Ok(true) = source.next(&mut |_| {}) {
+                    calls += 1;
+                    assert!(calls < 10_000, "{}, byte {at}: does not end", seed.name);
+                }
+            }
+        }
+    }
 }
 
 /// Resident memory at its highest, in bytes.

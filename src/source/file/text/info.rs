@@ -343,6 +343,12 @@ impl Info {
                 self.set_unprinted("max_pacing_rate", u64::MAX);
             }
         }
+        // The timer's last number: timeouts in a row, or probes (`inet_diag_msg_sk_fill`'s `idiag_retrans`).
+        match self.timer {
+            Some((Timer::RETRANSMIT, _, again)) => self.set("retransmits", again.into()),
+            Some((Timer::PROBE | Timer::KEEPALIVE, _, again)) => self.set("probes", again.into()),
+            _ => {}
+        }
         self.set_unprinted("state", state.0.into());
         let known = self.unreadable_at.unwrap_or(len).min(len);
         Some(TcpInfo::from_bytes(&self.tcp.as_bytes()[..known]))

@@ -77,6 +77,8 @@ pub(super) struct TextReader<R> {
     problems: Problems,
     /// The state of rows that do not name one: what the command asked for.
     unstated: TcpState,
+    /// The number of the line that was read last.
+    last_line: u64,
     ended: bool,
 }
 
@@ -90,20 +92,31 @@ impl<R: Read> TextReader<R> {
             surveys: Surveys::default(),
             problems: Problems::default(),
             unstated: TcpState::ESTABLISHED,
+            last_line: 0,
             ended: false,
         }
     }
 
     fn physical(&mut self, number: u64, sink: &mut dyn FnMut(Event<'_>)) {
         let mut line = std::mem::take(&mut self.folded);
+        if !line.is_empty() && begins_row(&self.line) {
+            // What looked like a fold was none: a row is not the rest of a line.
+            line.push('=');
+            self.unfolded(number.saturating_sub(1), &line, sink);
+            line.clear();
+        }
         line.push_str(&self.line);
         let folds = line.len() >= FOLDED_MIN && line.len() < 1 << 16;
         if let Some(head) = line.trim_end().strip_suffix('=').filter(|_| folds) {
             self.folded = head.to_owned();
             return;
         }
+        self.unfolded(number, &line, sink);
+    }
+
+    fn unfolded(&mut self, number: u64, line: &str, sink: &mut dyn FnMut(Event<'_>)) {
         let mut parts = Vec::new();
-        clean::clean(&line, &mut |part| parts.push(part.to_owned()));
+        clean::clean(line, &mut |part| parts.push(part.to_owned()));
         for part in parts {
             self.logical(number, &part, sink);
         }
@@ -177,6 +190,11 @@ impl<R: Read> TextReader<R> {
     }
 }
 
+/// Whether a line begins with the state of a socket.
+fn begins_row(line: &str) -> bool {
+    line.split_whitespace().next().is_some_and(|word| row::state(word).is_some())
+}
+
 /// What stands behind the first `words` words of a line.
 fn behind(line: &str, words: usize) -> &str {
     let mut rest = line.trim_start();
@@ -228,9 +246,14 @@ impl<R: Read + Send> FileReader for TextReader<R> {
                 return Ok(false);
             }
             if let Some(number) = self.lines.next(&mut self.line)? {
+                self.last_line = number;
                 self.physical(number, sink);
             } else {
                 self.ended = true;
+                let rest = std::mem::take(&mut self.folded);
+                if !rest.is_empty() {
+                    self.unfolded(self.last_line, &rest, sink);
+                }
                 self.finish_record(sink);
                 self.surveys.boundary(sink);
                 return Ok(false);

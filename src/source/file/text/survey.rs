@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::model::{Event, Moment, Owners, SurveyReport};
+use crate::source::file::grouping::FIRST;
 use crate::source::file::provenance::{Provenance, SourceKind, Timing};
 use crate::wire::{Cookie, TcpState, encode_socket};
 
@@ -102,9 +103,9 @@ impl Surveys {
         let us = stamp.map(|stamp| self.unrolled(stamp));
         self.timed &= us.is_some();
         let first = us.map(|us| *self.first_us.get_or_insert(us));
-        let counted = self.last_at.map_or(Moment(0), |last| last.after(STEP_US));
+        let counted = self.last_at.map_or(FIRST, |last| last.after(STEP_US));
         let at = match us.zip(first) {
-            Some((us, first)) => Moment(u64::try_from(us.saturating_sub(first)).unwrap_or(0)),
+            Some((us, first)) => FIRST.after(u64::try_from(us.saturating_sub(first)).unwrap_or(0)),
             None => counted,
         };
         // Two snapshots that bear the same second are still one after the other.

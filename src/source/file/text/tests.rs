@@ -132,18 +132,35 @@ fn snapshots_are_told_apart_and_timed() {
     let stamped = paste(&format!(
         "Wed Jan 31 10:00:00 UTC 2024\n{header}\n{ROW}\n {INFO}\nWed Jan 31 10:00:02 UTC 2024\n{header}\n{ROW}\n {INFO}\n"
     ));
-    assert_eq!(stamped.times, [(0, Some(1_706_695_200_000_000)), (2_000_000, Some(1_706_695_202_000_000))]);
+    // The clock's zero lies before whatever the first snapshot tells of the past.
+    let first = stamped.times[0].0;
+    assert!(first >= 3_600_000_000, "{first}");
+    let wall_us = 1_706_695_200_000_000;
+    assert_eq!(stamped.times, [(first, Some(wall_us)), (first + 2_000_000, Some(wall_us + 2_000_000))]);
     assert!(stamped.source.provenance().has_growth());
     let per_line = paste(&format!(
         "10:00:00.5 {header}\n10:00:00.5 {ROW}\n10:00:00.5 {INFO}\n10:00:01.5 {header}\n10:00:01.5 {ROW}\n10:00:01.6 {INFO}\n"
     ));
-    assert_eq!(per_line.times, [(0, None), (1_000_000, None)]);
+    assert_eq!(per_line.times, [(first, None), (first + 1_000_000, None)]);
     let ordered = paste(&format!("{ROW}\n {INFO}\n{ROW}\n {INFO}\n"));
     assert_eq!(ordered.surveys.len(), 2);
     assert!(!ordered.source.provenance().has_growth());
     assert!(ordered.source.provenance().limits().iter().any(|limit| limit.contains("only their order")));
     let midnight = paste(&format!("23:59:59 {header}\n{ROW}\n00:00:01 {header}\n{ROW}\n"));
-    assert_eq!(midnight.times, [(0, None), (2_000_000, None)]);
+    assert_eq!(midnight.times, [(first, None), (first + 2_000_000, None)]);
+}
+
+#[test]
+fn a_line_that_only_looks_folded_does_not_swallow_the_row_behind_it() {
+    let long = "x".repeat(70);
+    for text in [format!("{long}=\n{ROW}\n {INFO}\n"), format!("{ROW}\n {INFO}\n{long}=")] {
+        let paste = paste(&text);
+        assert_eq!(paste.surveys[0].len(), 1, "{text}");
+        assert!(paste.notes[0].contains("nothing that ss prints"), "{:?}", paste.notes);
+    }
+    let folded =
+        paste(&format!("{ROW} cubic wscale:7,7 rto:204 rtt:0.5/0.25 ato:40 mss:1448 cwnd:1=\n0 unacked:1 minrtt:1\n"));
+    assert_eq!(folded.surveys[0][0].info.unwrap().snd_cwnd(), Some(10));
 }
 
 #[test]
