@@ -18,7 +18,10 @@ const THREADS: u64 = 2;
 /// The longest time for one case: it takes some 30 µs, and a busy machine may stand still for a while.
 const CASE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Reads one damaged file to its end, through a redactor; answers how many messages it gave.
+/// One case in so many goes through a redactor as well: it takes the same sockets, and as long as reading them.
+const REDACTED: u64 = 4;
+
+/// Reads one damaged file to its end; answers how many messages it gave.
 fn read_damaged(case: u64, seeds: &[Seed]) -> u64 {
     let mut random = Random(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let bytes = mutate(seeds, &mut random);
@@ -31,7 +34,9 @@ fn read_damaged(case: u64, seeds: &[Seed]) -> u64 {
             given += run.len();
             read += messages(run).count() as u64;
         }
-        redactor.redact(&event, |_| {});
+        if case.is_multiple_of(REDACTED) {
+            redactor.redact(&event, |_| {});
+        }
     }) {
         calls += 1;
         assert!(calls < 10_000, "case {case} does not end");
