@@ -48,6 +48,8 @@ pub struct Score {
     pub holds_count: Option<(u64, u64)>,
     /// Everything that is wrong, in words.
     pub wrong: Vec<String>,
+    /// Figures that are too far from the client's, in words.
+    pub inexact: Vec<String>,
 }
 
 /// A finding that is to be made about one connection.
@@ -139,6 +141,11 @@ fn expected(scenario: &Scenario) -> String {
 }
 
 impl Score {
+    /// Stalls that were found and are not there.
+    pub fn false_stalls(&self) -> u32 {
+        self.false_suspected + self.false_paired + self.false_proven
+    }
+
     fn require(&mut self, due: &Due<'_>, observed: &Observed) {
         let Finding { verdict, level, .. } = due.finding;
         let Some(found) = observed.findings.iter().find(|found| due.is_about(found)) else {
@@ -167,17 +174,17 @@ impl Score {
     fn compare(&mut self, found: &Found, compare: &Compare, client: &Measured, observed: &Observed) {
         let stalled = stalled(client, compare.above, observed.began, observed.ended);
         let (Some(median), Some(ours)) = (median_ms(&stalled), found.p50_ms) else {
-            return self.wrong.push("nothing to compare: no request stalled, or no hold was measured".to_owned());
+            return self.inexact.push("nothing to compare: no request stalled, or no hold was measured".to_owned());
         };
         let theirs = median - compare.beside.as_secs_f64() * 1e3;
         self.holds_ms = Some((ours, theirs));
         if (ours - theirs).abs() > TICK_MS {
-            self.wrong.push(format!("the median hold is {ours:.1} ms, by the client's clock {theirs:.1} ms"));
+            self.inexact.push(format!("the median hold is {ours:.1} ms, by the client's clock {theirs:.1} ms"));
         }
         let count = stalled.len() as u64 * u64::from(compare.holds);
         self.holds_count = Some((found.holds, count));
         if (found.holds as f64 - count as f64).abs() > (count as f64 * COUNT_SHARE).max(COUNT_EDGE) {
-            self.wrong.push(format!("{} holds were counted, {count} requests stalled", found.holds));
+            self.inexact.push(format!("{} holds were counted, {count} requests stalled", found.holds));
         }
     }
 }
@@ -237,7 +244,7 @@ mod tests {
     #[test]
     fn a_right_finding_has_nothing_wrong() {
         let score = scored(RIGHT, vec![found(Level::Proven, 1, 2)]);
-        assert_eq!(score.wrong, Vec::<String>::new());
+        assert_eq!((score.wrong, score.inexact), (vec![], vec![]));
         assert_eq!((score.holds_ms, score.holds_count), (Some((44.0, 44.0)), Some((20, 20))));
     }
 
@@ -268,6 +275,6 @@ mod tests {
         let mut short = found(Level::Proven, 1, 2);
         short.p50_ms = Some(30.0);
         short.holds = 5;
-        assert_eq!(scored(RIGHT, vec![short]).wrong.len(), 2);
+        assert_eq!(scored(RIGHT, vec![short]).inexact.len(), 2);
     }
 }

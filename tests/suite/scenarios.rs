@@ -67,19 +67,24 @@ fn run(name: &str) {
     assert!(score.wrong.is_empty(), "{name}: got {:?}: {}", score.got, score.wrong.join("; "));
 }
 
-/// Plays a scenario until the traffic was what its file says. Where a busy machine made something else of it, there is nothing to
-/// judge; it must not happen every time.
+/// Plays a scenario until the traffic was what its file says; outside the table, until the figures are close to the clients' as
+/// well. A busy machine makes something else of either now and then; it must not do so every time. A stall that is not there is
+/// wrong at once, whatever the machine did.
 fn play(name: &str) -> Result<Score, String> {
-    for _ in 1..ATTEMPTS {
-        let (score, amiss) = attempt(name)?;
-        if amiss.is_empty() {
+    let for_table = std::env::var_os(SCORE).is_some();
+    for left in (0..ATTEMPTS).rev() {
+        let (mut score, mut amiss) = attempt(name)?;
+        if for_table {
+            score.wrong.append(&mut score.inexact);
+        }
+        amiss.append(&mut score.inexact);
+        if amiss.is_empty() || score.false_stalls() > 0 || left == 0 {
+            score.wrong.append(&mut amiss);
             return Ok(score);
         }
-        eprintln!("{name}: played again, as the traffic was not what its file says: {}", amiss.join("; "));
+        eprintln!("{name}: played again: {}", amiss.join("; "));
     }
-    let (mut score, mut amiss) = attempt(name)?;
-    score.wrong.append(&mut amiss);
-    Ok(score)
+    Err(format!("{name} was not played"))
 }
 
 /// Plays a scenario once; answers the score, and how the traffic differed from what the file says.
