@@ -1,7 +1,7 @@
 //! From nothing to an answer, with 200 sockets.
 
 use super::Scale;
-use super::measure::{PROGRAM, Series, alternate, has_ss, run as run_program};
+use super::measure::{PROGRAM, Series, alternate, cpu_of, has_ss, run as run_program};
 use super::results::{Results, figure};
 use super::terminal::Display;
 
@@ -11,9 +11,10 @@ pub fn run(scale: Scale, results: &mut Results) {
     for _ in 0..scale.rounds {
         let display = Display::start(&[]);
         let (seen, _) = display.wait_for(" sockets");
-        table.add(seen - display.began());
+        table.add(seen - display.began(), cpu_of(display.pid()).unwrap_or_default());
     }
-    results.at_most("start to first table, 200 sockets", 50.0, table.median(), "ms", "");
+    let (ms, words) = table.typical();
+    results.at_most("start to first table, 200 sockets", 50.0, ms, "ms", &words);
     if !has_ss() {
         return;
     }

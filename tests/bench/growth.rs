@@ -13,6 +13,7 @@ const SIZES: [usize; 5] = [100, 1_000, 10_000, 40_000, 100_000];
 /// What one size costs.
 struct Cost {
     sockets: usize,
+    /// On a core: the machine may be busy.
     dump_ms: f64,
     survey_ms: f64,
     resident_kib: f64,
@@ -27,7 +28,7 @@ pub fn measure(rounds: usize) {
     let mut dump = || raw.run();
     let series = alternate(rounds, &mut [&mut dump, &mut survey]);
     let resident = resident_kib(std::process::id()).unwrap();
-    println!("{} {} {} {resident}", engine.table().socket_count(), series[0].median(), series[1].median());
+    println!("{} {} {} {resident}", engine.table().socket_count(), series[0].cpu(), series[1].cpu());
 }
 
 /// Measures each size; without long rows, up to the sockets of the busy host.

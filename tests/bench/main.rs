@@ -1,6 +1,6 @@
 //! The benchmark: every figure that docs/performance.md promises, against a raw dump or `ss` in the same run.
 //!
-//! `cargo bench` uses 1 000 sockets. A busy host, ten minutes of the display and a minute of churn (about 20 minutes in all):
+//! `cargo bench` uses 1 000 sockets. A busy host, ten minutes of the display and a minute of churn (about 25 minutes in all):
 //!
 //! ```text
 //! STALLSCOPE_BENCH_SOCKETS=40000 STALLSCOPE_BENCH_LONG=1 cargo bench

@@ -7,6 +7,8 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_SOCK_DIAG};
 use rustix::time::{ClockId, clock_gettime};
 use stallscope::wire::dump_both_request;
 
+use super::results::figure;
+
 /// A dump of all sockets that only receives: the same request as a survey's.
 pub struct RawDump {
     socket: Socket,
@@ -76,10 +78,32 @@ pub fn cpu_of_this_thread() -> Duration {
     Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap())
 }
 
+/// Time that the calling thread and all children that ended ran so far. Children's is kept in hundredths of a second.
+fn cpu_here() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // Behind the name: state, ppid, …; children's user and system time are 13 and 14 further on (proc_pid_stat(5)).
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let ticks: u64 = fields[13..15].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    cpu_of_this_thread() + Duration::from_millis(10 * ticks)
+}
+
+/// How much longer things take than they run for, because others run too; 1 on a quiet machine.
+const BUSY: f64 = 1.25;
+
+/// Whether the machine is too busy for wall time to tell anything.
+pub fn is_busy() -> bool {
+    let series = Series::of(1, &mut || {
+        let end = cpu_of_this_thread() + Duration::from_millis(50);
+        while cpu_of_this_thread() < end {}
+    });
+    series.wall() / series.cpu() > BUSY
+}
+
 /// The times of one action.
 #[derive(Default)]
 pub struct Series {
     times: Vec<Duration>,
+    cpu: Duration,
 }
 
 impl Series {
@@ -88,8 +112,10 @@ impl Series {
         alternate(rounds, &mut [action]).remove(0)
     }
 
-    pub fn add(&mut self, time: Duration) {
+    /// Adds what one round took.
+    pub fn add(&mut self, time: Duration, cpu: Duration) {
         self.times.push(time);
+        self.cpu += cpu;
     }
 
     /// The time that `percent` of all do not exceed, ms.
@@ -105,12 +131,40 @@ impl Series {
         self.percentile(50)
     }
 
-    /// The median of what each round's time is in proportion to another's of the same round.
-    pub fn over(&self, other: &Self) -> f64 {
-        let mut ratios: Vec<f64> =
-            self.times.iter().zip(&other.times).map(|(a, b)| a.as_secs_f64() / b.as_secs_f64()).collect();
+    /// The mean, ms.
+    fn wall(&self) -> f64 {
+        self.times.iter().sum::<Duration>().as_secs_f64() * 1e3 / self.times.len() as f64
+    }
+
+    /// The mean time that it ran for, ms.
+    pub fn cpu(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e3 / self.times.len() as f64
+    }
+
+    /// The median of what each round's time is in proportion to another's of the same round; by time on a core where the
+    /// machine is busy. And in words.
+    pub fn over(&self, other: &Self) -> (f64, String) {
+        if (self.wall() + other.wall()) / (self.cpu() + other.cpu()) > BUSY {
+            let words =
+                format!(", on a core, the machine was busy: {} ms, {} ms", figure(self.cpu()), figure(other.cpu()));
+            return (self.cpu() / other.cpu(), words);
+        }
+        let pairs = self.times.iter().zip(&other.times);
+        let mut ratios: Vec<f64> = pairs.map(|(a, b)| a.as_secs_f64() / b.as_secs_f64()).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        ratios[ratios.len() / 2]
+        let words = format!(": {} ms, {} ms", figure(self.median()), figure(other.median()));
+        (ratios[ratios.len() / 2], words)
+    }
+
+    /// The median, ms; the mean time on a core where the machine is busy. And in words, with the worst.
+    pub fn typical(&self) -> (f64, String) {
+        let worst = figure(self.percentile(100));
+        if is_busy() {
+            let words =
+                format!(" on a core, the machine was busy: median {} ms, worst {worst} ms", figure(self.median()));
+            return (self.cpu(), words);
+        }
+        (self.median(), format!(", worst {worst} ms; on a core {} ms", figure(self.cpu())))
     }
 }
 
@@ -119,11 +173,11 @@ pub fn alternate(rounds: usize, actions: &mut [&mut dyn FnMut()]) -> Vec<Series>
     let mut series: Vec<_> = actions.iter().map(|_| Series::default()).collect();
     for round in 0..=rounds {
         for (action, series) in actions.iter_mut().zip(&mut series) {
-            let began = Instant::now();
+            let (cpu, began) = (cpu_here(), Instant::now());
             action();
             // The first round warms up.
             if round > 0 {
-                series.add(began.elapsed());
+                series.add(began.elapsed(), cpu_here().saturating_sub(cpu));
             }
         }
     }

@@ -9,7 +9,7 @@ use stallscope::source::{Live, LiveOptions, look_up_owners};
 use super::Scale;
 use super::crowd::Crowd;
 use super::measure::{RawDump, Series, alternate, has_ss, run as run_program};
-use super::results::{Results, figure};
+use super::results::Results;
 
 /// Rows of a table on a screen of 60 lines.
 const SHOWN: usize = 50;
@@ -24,8 +24,8 @@ pub fn run(scale: Scale, crowd: &Crowd, results: &mut Results) {
     let mut dump = || raw.run();
     let series = alternate(scale.rounds * 5, &mut [&mut dump, &mut survey]);
     let (dump, whole) = (&series[0], &series[1]);
-    let more = format!(" ({} ms against {} ms)", figure(whole.median()), figure(dump.median()));
-    results.at_most("one survey, whole, against a raw dump", 1.25, whole.over(dump), "x", &more);
+    let (ratio, words) = whole.over(dump);
+    results.at_most("one survey, whole, against a raw dump", 1.25, ratio, "x", &words);
     if has_ss() {
         against_ss(scale, results, &mut survey);
     }
@@ -36,8 +36,8 @@ pub fn run(scale: Scale, crowd: &Crowd, results: &mut Results) {
 fn against_ss(scale: Scale, results: &mut Results, survey: &mut dyn FnMut()) {
     let mut ss = || run_program("ss", &["-tinH"]);
     let series = alternate(scale.rounds, &mut [&mut ss, survey]);
-    let more = format!(" ({} ms against {} ms)", figure(series[1].median()), figure(series[0].median()));
-    results.at_least("the same, against ss -tinH", 8.0, series[0].over(&series[1]), "x faster", &more);
+    let (ratio, words) = series[0].over(&series[1]);
+    results.at_least("the same, against ss -tinH", 8.0, ratio, "x faster", &words);
     let shown = inodes();
     let mut ss = || run_program("ss", &["-tinpH"]);
     let mut named = || {
@@ -45,9 +45,8 @@ fn against_ss(scale: Scale, results: &mut Results, survey: &mut dyn FnMut()) {
         assert_eq!(look_up_owners(&shown).len(), shown.len());
     };
     let series = alternate(scale.rounds, &mut [&mut ss, &mut named]);
-    let more = format!(" ({} ms against {} ms)", figure(series[1].median()), figure(series[0].median()));
-    let what = "survey and owners of all rows shown, against ss -tinpH";
-    results.at_least(what, 15.0, series[0].over(&series[1]), "x faster", &more);
+    let (ratio, words) = series[0].over(&series[1]);
+    results.at_least("survey and owners of all rows shown, against ss -tinpH", 15.0, ratio, "x faster", &words);
 }
 
 /// The inodes of both ends of as many connections as a screen shows.
@@ -64,5 +63,6 @@ fn filter(scale: Scale, results: &mut Results, engine: &Engine) {
     let mut shown = usize::MAX;
     let time = Series::of(scale.rounds * 5, &mut || shown = matching(engine, &filter).len());
     assert!(shown < engine.table().connection_count(), "the filter let everything pass");
-    results.at_most("a filter over all of them", 10.0, time.median(), "ms", "");
+    let (ms, words) = time.typical();
+    results.at_most("a filter over all of them", 10.0, ms, "ms", &words);
 }
