@@ -8,8 +8,8 @@ use super::measure::{Series, cpu_of, is_busy};
 use super::results::{Results, figure};
 use super::terminal::{Display, line};
 
-/// Everything that moved at the first survey is looked at closely for a while; rest is what comes afterwards.
-const SETTLES: Duration = Duration::from_secs(6);
+/// Everything that moved at the first survey is looked at closely for a while, s; rest is what comes afterwards.
+const SETTLES: u64 = 6;
 
 /// Letters typed into the prompt before it is emptied.
 const LETTERS: usize = 30;
@@ -18,7 +18,7 @@ const LETTERS: usize = 30;
 pub fn rest(scale: Scale, results: &mut Results) {
     let display = Display::start(&[]);
     display.wait_for(" sockets");
-    std::thread::sleep(SETTLES);
+    std::thread::sleep(Duration::from_secs(scale.seconds(SETTLES)));
     let (cpu, began) = (cpu_of(display.pid()).unwrap(), Instant::now());
     std::thread::sleep(Duration::from_secs(scale.seconds(20)));
     let used = cpu_of(display.pid()).unwrap().saturating_sub(cpu);
