@@ -3,9 +3,11 @@
 //! **Architecture invariant:** pure. Time comes in with the events; what to look at next goes out as a plan that the caller
 //! carries out.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnose::{Candidates, Finding, Interest, Severity, Subject, Tick, TickMeter, TimerAcks, Track};
+use crate::diagnose::{
+    Candidates, Class, Direction, Finding, Interest, Severity, Subject, Tick, TickMeter, TimerAcks, Track,
+};
 use crate::model::{
     Connection, ConnectionId, Counters, Event, Host, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport, Table,
 };
@@ -15,6 +17,13 @@ mod probe;
 
 /// Connections that are gone and stay listed for what they did.
 const REMEMBERED: usize = 1_000;
+
+/// How long a connection that was probed and never looked odd is remembered as such, µs. A turn of probes is shorter, so that
+/// on a host where everything moves only those whose turn it is are remembered.
+const BLANK_STAYS_US: u64 = 10_000_000;
+
+/// Holders of sockets that are gone are forgotten once there are so many of them, and more than of sockets that are there.
+const OWNERS_SPARED: usize = 1_024;
 
 /// Sockets of one survey that the tick is measured on: enough values, and no cost at 40 000 sockets.
 const TICK_SAMPLES: u32 = 512;
@@ -152,6 +161,7 @@ impl Engine {
         self.table.end_survey(report.is_complete());
         self.find_candidates();
         self.retire();
+        self.forget_owners();
         self.candidates.expire(self.survey_began);
     }
 
@@ -173,6 +183,10 @@ impl Engine {
     /// A survey's own readings count as a look where no probe looked lately: all there is without probes.
     fn look_at_survey(&mut self, id: ConnectionId, interest: Interest) {
         const PROBED_LATELY_US: u64 = 100_000;
+        if interest.class == Class::Active && !self.tracks.contains_key(&id) {
+            // It merely moves data: there is nothing to remember.
+            return;
+        }
         let tick = self.tick();
         let at = self.survey_began;
         let Some(connection) = self.table.connection(id).copied() else { return };
@@ -199,9 +213,24 @@ impl Engine {
                 self.candidates.remove(*id);
             }
         }
-        let keep = |track: &Track| track.verdict().is_some_and(|(_, verdict, _)| verdict.severity() > Severity::Note);
-        self.tracks.retain(|_, track| track.gone.is_none() || keep(track));
+        let matters =
+            |track: &Track| track.verdict().is_some_and(|(_, verdict, _)| verdict.severity() > Severity::Note);
+        let stale = |track: &Track| {
+            let lately = track.probed.is_some_and(|probed| now.since(probed) <= BLANK_STAYS_US);
+            !lately && track.directions.iter().all(Direction::is_blank)
+        };
+        self.tracks.retain(|_, track| if track.gone.is_some() { matters(track) } else { !stale(track) });
         self.forget_oldest();
+    }
+
+    /// Forgets who held sockets that are gone, when these are the more.
+    fn forget_owners(&mut self) {
+        if self.owners.len() <= 2 * self.table.socket_count() + OWNERS_SPARED {
+            return;
+        }
+        let ends = self.tracks.values().flat_map(|track| track.ends.iter().flatten().map(|socket| socket.inode));
+        let kept: FxHashSet<u32> = self.table.entries().map(|entry| entry.socket.inode).chain(ends).collect();
+        self.owners.retain(|inode, _| kept.contains(inode));
     }
 
     fn forget_oldest(&mut self) {

@@ -14,6 +14,10 @@ const PROBE_SHARE: f64 = 0.05;
 /// Share of its period that a survey may take; beyond it the period stretches.
 const SURVEY_SHARE: u64 = 5;
 
+/// What the notes say then.
+const STRETCHED: &str =
+    "a survey took more than a fifth of its period: the next one was put off, so that surveys take no more";
+
 /// How soon a stop is noticed.
 const ATTENTION: Duration = Duration::from_millis(20);
 
@@ -130,13 +134,37 @@ impl Watch {
         });
         self.survey_us = self.clock().now().since(began);
         self.stretch();
+        if self.is_stretched() {
+            self.engine.note(STRETCHED);
+        }
         self.next_survey = began.after(self.period_us);
         self.count(tee);
         result
     }
 
+    /// Whether surveys take too long for the period that was asked for.
+    pub fn is_stretched(&self) -> bool {
+        self.period_us > micros(self.options.interval).max(1)
+    }
+
     fn stretch(&mut self) {
-        self.period_us = micros(self.options.interval).max(self.survey_us * SURVEY_SHARE).max(1);
+        self.period_us = micros(self.options.interval).max(self.survey_us.saturating_mul(SURVEY_SHARE)).max(1);
+    }
+
+    /// How long nothing is due.
+    pub fn rest(&self) -> Duration {
+        let now = self.clock().now();
+        let next = self.next_look(self.room()).map_or(self.next_survey, |look| look.min(self.next_survey));
+        Duration::from_micros(next.since(now))
+    }
+
+    /// How many connections can be probed within the budget.
+    fn room(&self) -> usize {
+        self.live.room(self.options.probe_interval, PROBE_SHARE)
+    }
+
+    fn next_look(&self, room: usize) -> Option<Moment> {
+        if self.options.probe { self.engine.next_look(room) } else { None }
     }
 
     /// Does what is due, or waits for it, no longer than 20 ms and no longer than until `until`.
@@ -148,8 +176,8 @@ impl Watch {
         if now >= self.next_survey {
             return self.survey(tee).map(|()| Step::Surveyed);
         }
-        let room = self.live.room(self.options.probe_interval, PROBE_SHARE);
-        let next_look = if self.options.probe { self.engine.next_look(room) } else { None };
+        let room = self.room();
+        let next_look = self.next_look(room);
         if next_look.is_some_and(|next| next <= now) {
             self.probe(now, room, tee);
             return Ok(Step::Probed);
@@ -204,4 +232,51 @@ impl Watch {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When each survey of a watch of `duration` began and ended, and the watch.
+    fn surveys(interval: Duration, duration: Duration) -> Option<(Vec<(Moment, Moment)>, Watch)> {
+        let options = WatchOptions { interval, probe: false, ..WatchOptions::default() };
+        let mut watch = Watch::start(options, &mut |_| {}).inspect_err(|error| eprintln!("skipped: {error}")).ok()?;
+        let mut surveys = Vec::new();
+        let mut tee = |event: &Event<'_>| match event {
+            Event::SurveyBegin { at, .. } => surveys.push((*at, *at)),
+            Event::SurveyEnd { at, .. } => surveys.last_mut().expect("it began").1 = *at,
+            _ => {}
+        };
+        watch.survey(&mut tee).expect("a survey");
+        let until = watch.clock().now().after(micros(duration));
+        while watch.clock().now() < until {
+            watch.step(until, &mut tee).expect("a step");
+        }
+        Some((surveys, watch))
+    }
+
+    #[test]
+    fn a_period_that_surveys_would_fill_stretches_and_says_so() {
+        let Some((surveys, watch)) = surveys(Duration::from_micros(1), Duration::from_millis(300)) else { return };
+        assert!(surveys.len() > 1, "{surveys:?}");
+        for pair in surveys.windows(2) {
+            let [(began, ended), (next, _)] = [pair[0], pair[1]];
+            assert!(next >= ended, "they overlap: {pair:?}");
+            assert!(next.since(began) >= SURVEY_SHARE * ended.since(began), "more than a fifth: {pair:?}");
+        }
+        assert!(watch.is_stretched());
+        assert_eq!(watch.period(), watch.survey_took() * 5);
+        let notes: Vec<_> = watch.engine.notes().lines().collect();
+        assert!(notes.iter().any(|note| note.starts_with(STRETCHED)), "{notes:?}");
+    }
+
+    #[test]
+    fn a_period_that_suffices_is_kept() {
+        let Some((surveys, watch)) = surveys(Duration::from_secs(3_600), Duration::from_millis(20)) else { return };
+        assert_eq!(surveys.len(), 1);
+        assert!(!watch.is_stretched());
+        assert_eq!(watch.period(), Duration::from_secs(3_600));
+        assert!(!watch.engine.notes().lines().any(|note| note.starts_with(STRETCHED)));
+    }
 }

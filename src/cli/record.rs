@@ -114,8 +114,11 @@ fn told(path: &Path, progress: &Progress) -> Exit {
 }
 
 fn words(progress: &Progress) -> String {
+    let stretched = progress.stretched.map_or_else(String::new, |period| {
+        format!(", a survey only every {:.1} s because surveys take long", period.as_secs_f64())
+    });
     format!(
-        "{:.1} s, {} surveys, {} probes, {} connections, {} odd, {}",
+        "{:.1} s, {} surveys, {} probes, {} connections, {} odd, {}{stretched}",
         progress.watched.as_secs_f64(),
         progress.surveys,
         progress.probes,

@@ -180,6 +180,11 @@ impl Direction {
         });
     }
 
+    /// Whether nothing odd was ever seen in it.
+    pub fn is_blank(&self) -> bool {
+        self.exhibits.is_empty() && self.receiver_side.is_blank()
+    }
+
     /// Whether R's program leaves data unread: then closer looks tell a program that waits for the rest from a slow one.
     pub fn leaves_unread(&self) -> bool {
         self.undrained.is_some() || self.open.as_ref().is_some_and(|hold| hold.unread > 0)

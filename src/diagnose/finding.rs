@@ -245,7 +245,7 @@ impl Finding {
 /// Tells a program's runtime from the first process that holds its socket.
 fn runtime_of(owners: &Owners) -> Runtime {
     let Owners::Known(processes) = owners else { return Runtime::Other };
-    let names = processes.iter().flat_map(|owner| owner.exe.iter().map(String::as_str).chain([owner.comm.as_str()]));
+    let names = processes.iter().flat_map(|owner| owner.exe.as_deref().into_iter().chain([&*owner.comm]));
     names.map(Runtime::of_name).find(|runtime| *runtime != Runtime::Other).unwrap_or(Runtime::Other)
 }
 

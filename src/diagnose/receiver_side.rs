@@ -70,6 +70,11 @@ impl ReceiverSide {
         self.timer_acks = Some((first, delayed_acks));
     }
 
+    /// Whether no round had the pattern or may still turn out to.
+    pub fn is_blank(&self) -> bool {
+        self.rounds.count == 0 && self.pending_us.is_none()
+    }
+
     /// Whether the pattern repeats often enough to suspect S. Timers that did not fire rule it out, whatever it looks like: a
     /// receiver that acknowledges at once and answers after 40 ms makes the same counts.
     pub fn tells(&self) -> bool {

@@ -55,6 +55,8 @@ pub struct Progress {
     pub odd: usize,
     /// Bytes written.
     pub written: u64,
+    /// The survey period in force, where surveys take too long for the one that was asked for.
+    pub stretched: Option<Duration>,
 }
 
 /// A recording in progress.
@@ -80,8 +82,15 @@ pub fn take<W: Write>(
 ) -> Result<Progress, TakeError> {
     let mut tap = Tap::new(Writer::new(out)?, options.filter.clone());
     let watch = Watch::start(options.watch.clone(), &mut |event| tap.take(event))?;
-    let progress =
-        Progress { watched: Duration::ZERO, surveys: 0, probes: 0, connections: 0, odd: 0, written: tap.written() };
+    let progress = Progress {
+        watched: Duration::ZERO,
+        surveys: 0,
+        probes: 0,
+        connections: 0,
+        odd: 0,
+        written: tap.written(),
+        stretched: None,
+    };
     let mut taking = Taking { watch, tap, options, asked: FxHashSet::default(), progress };
     taking.run(stop, told)?;
     let Taking { tap, mut progress, .. } = taking;
@@ -161,6 +170,7 @@ impl<W: Write> Taking<'_, W> {
             connections: kept.len(),
             odd: kept.iter().filter(|id| engine.subject(**id).as_ref().is_some_and(is_odd)).count(),
             written: self.tap.written(),
+            stretched: self.watch.is_stretched().then(|| self.watch.period()),
         };
     }
 

@@ -1,6 +1,8 @@
 //! What a source says. The live kernel, a recording and pasted text all speak in these, so that everything behind them is one
 //! path.
 
+use std::sync::Arc;
+
 use crate::wire::Cookie;
 
 use super::time::Moment;
@@ -120,21 +122,21 @@ pub struct Counters {
     pub auto_corking: Option<u64>,
 }
 
-/// A process that holds a socket.
+/// A process that holds a socket. Its names are shared: a process may hold tens of thousands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// Process id.
     pub pid: u32,
     /// Command name, as in `/proc/PID/comm`.
-    pub comm: String,
+    pub comm: Arc<str>,
     /// File descriptor.
     pub fd: u32,
     /// Command line, its arguments joined by blanks; empty when unreadable.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub cmdline: String,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub cmdline: Arc<str>,
     /// Path of the executable, when readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exe: Option<String>,
+    pub exe: Option<Arc<str>>,
 }
 
 /// What is known of who holds a socket.

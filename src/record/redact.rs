@@ -113,9 +113,9 @@ impl Redactor {
     }
 
     fn owner(&mut self, owner: &Owner) -> Owner {
-        let comm = if self.options.keep_names { owner.comm.clone() } else { self.name("process", &owner.comm) };
-        let exe = owner.exe.as_ref().map(|exe| self.name("path", exe));
-        Owner { comm, cmdline: self.name("command", &owner.cmdline), exe, ..owner.clone() }
+        let comm = if self.options.keep_names { owner.comm.clone() } else { self.name("process", &owner.comm).into() };
+        let exe = owner.exe.as_ref().map(|exe| self.name("path", exe).into());
+        Owner { comm, cmdline: self.name("command", &owner.cmdline).into(), exe, ..owner.clone() }
     }
 
     /// `kind-N`, the same for the same name; nothing for nothing.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat, readlinkat};
+use rustix::io::Errno;
 
 use crate::model::{Owner, Owners};
 
@@ -50,39 +52,49 @@ impl Walk<'_> {
     }
 
     fn process(&mut self, pid: u32, path: &Path) {
-        let fds = match fs::read_dir(path.join("fd")) {
-            Ok(fds) => fds,
-            // A process that vanished meanwhile holds nothing; one that may not be read could hold anything.
-            Err(error) => {
-                self.unreadable |= error.kind() == std::io::ErrorKind::PermissionDenied;
-                return;
-            }
-        };
-        let mut identity = None;
-        for fd in fds.flatten() {
-            let Some(inode) = fs::read_link(fd.path()).ok().and_then(|link| socket_inode(&link)) else { continue };
-            if !self.inodes.contains(&inode) {
-                continue;
-            }
-            let Some(number) = fd.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let (comm, cmdline, exe) = identity.get_or_insert_with(|| identify(path)).clone();
-            self.found.entry(inode).or_default().push(Owner { pid, comm, fd: number, cmdline, exe });
+        // A process that may not be read could hold anything; one that vanished meanwhile holds nothing.
+        if let Err(Errno::ACCESS | Errno::PERM) = self.files(pid, path) {
+            self.unreadable = true;
         }
+    }
+
+    /// Reads the links of all open files, relative to their directory: a path from the root would be walked anew for each.
+    fn files(&mut self, pid: u32, path: &Path) -> Result<(), Errno> {
+        let folder = openat(CWD, path.join("fd"), OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut process = None;
+        let mut link = Vec::new();
+        for file in Dir::read_from(&folder)? {
+            let file = file?;
+            let Ok(target) = readlinkat(&folder, file.file_name(), link) else {
+                link = Vec::new();
+                continue;
+            };
+            link = target.into_bytes();
+            let Some(inode) = socket_inode(&link).filter(|inode| self.inodes.contains(inode)) else { continue };
+            let Some(fd) = file.file_name().to_str().ok().and_then(|name| name.parse().ok()) else { continue };
+            let process: &Owner = process.get_or_insert_with(|| identify(pid, path));
+            // Nearly always there is one.
+            let owners = self.found.entry(inode).or_insert_with(|| Vec::with_capacity(1));
+            owners.push(Owner { fd, ..process.clone() });
+        }
+        Ok(())
     }
 }
 
 /// The inode behind `socket:[12345]`.
-fn socket_inode(link: &Path) -> Option<u32> {
-    link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+fn socket_inode(link: &[u8]) -> Option<u32> {
+    let number = link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-fn identify(process: &Path) -> (String, String, Option<String>) {
+/// A process as the owner of a file that is yet to be told.
+fn identify(pid: u32, process: &Path) -> Owner {
     let read = |name| fs::read(process.join(name)).unwrap_or_default();
-    let comm = String::from_utf8_lossy(&read("comm")).trim_end_matches('\n').to_owned();
+    let comm = String::from_utf8_lossy(&read("comm")).trim_end_matches('\n').into();
     let cmdline = read("cmdline");
     let cmdline: Vec<_> = cmdline.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    let exe = fs::read_link(process.join("exe")).ok().map(|path| path.to_string_lossy().into_owned());
-    (comm, cmdline.join(" ").trim_end().to_owned(), exe)
+    let exe = fs::read_link(process.join("exe")).ok().map(|path| path.to_string_lossy().into());
+    Owner { pid, comm, fd: 0, cmdline: cmdline.join(" ").trim_end().into(), exe }
 }
 
 #[cfg(test)]

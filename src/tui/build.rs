@@ -1,5 +1,6 @@
 //! From the engine to a [`View`]. Runs on the producer's thread.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +9,12 @@ use rustc_hash::FxHashSet;
 use crate::diagnose::{Direction, HoldFigures, Severity, Track, Verdict};
 use crate::engine::Engine;
 use crate::filter::Filter;
-use crate::model::{ConnectionId, Host, Moment, Owners, Side};
+use crate::model::{ConnectionId, Host, Moment, Owner, Owners, Side};
 use crate::wire::{Endpoint, Socket, TcpInfo};
 
 use super::detail;
 use super::text;
-use super::view::{Head, Name, Names, Row, RowEnd, View};
+use super::view::{Figures, Head, Name, Names, Row, RowEnd, View};
 
 /// Rows with findings that are brought up to date between surveys.
 const LIVE_ROWS: usize = 1_000;
@@ -84,8 +85,7 @@ impl Builder {
                 Owners::Known(processes) => processes.first(),
                 Owners::NotLooked | Owners::Unreadable | Owners::Nobody => None,
             };
-            let name = first.map(|owner| Name { comm: Arc::from(&*text::clean(&owner.comm)), pid: owner.pid });
-            names.insert(*inode, name);
+            names.insert(*inode, first.map(name));
         }
     }
 
@@ -135,7 +135,9 @@ impl Builder {
         self.count_delayed_acks(engine);
         let shown = crate::report::matching(engine, &self.filter);
         self.hidden = hidden_stalls(engine, &shown);
-        let rows: Vec<Row> = shown.into_iter().filter_map(|id| row(engine, id)).collect();
+        // Nearly all have a row: growing on the way would leave room for twice as many.
+        let mut rows = Vec::with_capacity(shown.len());
+        rows.extend(shown.into_iter().filter_map(|id| row(engine, id)));
         let places = (0u32..).zip(&rows).filter(|(_, row)| row.severity() > Severity::None);
         self.live = places.map(|(place, _)| place).take(LIVE_ROWS).collect();
         self.rows = Arc::new(rows);
@@ -178,13 +180,14 @@ impl Builder {
         let stalls = self.rows.iter().chain(&self.hidden).filter(|row| row.severity() == Severity::Stall);
         let hidden = self.hidden.iter().filter(|row| row.is_stalled(now)).count();
         let watched_s = engine.watched_us() / 1_000_000;
-        let held: u32 = stalls.clone().filter_map(|row| row.strip.as_ref()).map(|strip| lately(&strip[..])).sum();
+        let held: u32 = stalls.clone().filter_map(Row::strip).map(|strip| lately(&strip[..])).sum();
         Head {
             host: Arc::clone(&self.host),
             now,
             surveys: engine.surveys(),
             surveyed: self.surveyed,
             period,
+            stretched: false,
             sockets: engine.table().socket_count(),
             connections: engine.table().connection_count(),
             stalled: stalls.filter(|row| row.is_stalled(now)).count(),
@@ -195,6 +198,15 @@ impl Builder {
             trouble: self.trouble.clone().or_else(|| partial(engine)),
         }
     }
+}
+
+/// A process's name, shared where nothing in it must be made safe.
+fn name(owner: &Owner) -> Name {
+    let comm = match text::clean(&owner.comm) {
+        Cow::Borrowed(_) => Arc::clone(&owner.comm),
+        Cow::Owned(clean) => clean.into(),
+    };
+    Name { comm, pid: owner.pid }
 }
 
 /// The stalls that are not shown.
@@ -244,13 +256,9 @@ pub(super) fn row(engine: &Engine, id: ConnectionId) -> Option<Row> {
         held: info.and_then(TcpInfo::notsent_bytes),
         unacked: info.and_then(TcpInfo::unacked),
         ato_us: r.and_then(|socket| socket.info?.ato()),
-        age_us: None,
-        rate: None,
-        share: None,
         min_rtt_us: [s, r].into_iter().flatten().find_map(min_rtt),
-        last_held: None,
         gone: subject.track.and_then(|track| track.gone),
-        strip: None,
+        figures: None,
     };
     match direction {
         Some(direction) if verdict.severity() > Severity::None => {
@@ -283,11 +291,13 @@ fn with_finding(row: &Row, direction: &Direction, figures: &HoldFigures, verdict
     Row {
         held: open.map(|hold| hold.bytes).or(last.map(|hold| hold.bytes)).or(row.held),
         unacked: shown.and_then(|info| info.unacked()).or(row.unacked),
-        age_us: open.filter(|_| row.gone.is_none()).map(|hold| hold.age_us(now)),
-        rate: figures.rate(),
-        share: figures.share,
-        last_held: last.map(|hold| hold.started.after(hold.length_us)),
-        strip: Some(Box::new(direction.log.strip(now).map(|ms| u16::try_from(ms).unwrap_or(u16::MAX)))),
+        figures: Some(Box::new(Figures {
+            age_us: open.filter(|_| row.gone.is_none()).map(|hold| hold.age_us(now)),
+            rate: figures.rate(),
+            share: figures.share,
+            last_held: last.map(|hold| hold.started.after(hold.length_us)),
+            strip: direction.log.strip(now).map(|ms| u16::try_from(ms).unwrap_or(u16::MAX)),
+        })),
         ..row.clone()
     }
 }

@@ -28,14 +28,22 @@ pub trait Drive: Send {
     /// The engine.
     fn engine(&mut self) -> &mut Engine;
 
-    /// Does what is due, or waits for it no longer than 20 ms.
+    /// Does what is due, and does not wait for more.
     ///
     /// # Errors
     /// What could not be looked at, in words. Earlier data stay, and stepping may go on.
     fn step(&mut self) -> Result<Stepped, String>;
 
+    /// How long nothing is due, as of the latest step.
+    fn rest(&mut self) -> Duration;
+
     /// The survey period in force.
     fn period(&self) -> Duration;
+
+    /// Whether that is longer than was asked for, because surveys take long.
+    fn is_stretched(&self) -> bool {
+        false
+    }
 
     /// Asks for another survey period.
     fn set_period(&mut self, period: Duration);

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::filter::Filter;
-use crate::model::{Event, Owners};
+use crate::model::{Event, Moment, Owners};
 use crate::watch::{Step, Watch};
 
 use super::drive::{Drive, Stepped};
 use super::message::Take;
 use super::recorder::Recorder;
 use super::view::{Recording, Said};
-
-/// The longest time for which commands are not looked at.
-const ATTENTION_US: u64 = 20_000;
 
 /// How long a snapshot looks closely, µs.
 const SNAPSHOT_US: u64 = 1_000_000;
@@ -102,9 +99,8 @@ impl Drive for Live {
     }
 
     fn step(&mut self) -> Result<Stepped, String> {
-        let until = self.watch.clock().now().after(ATTENTION_US);
         let Self { watch, recorder, .. } = self;
-        let stepped = watch.step(until, &mut |event| {
+        let stepped = watch.step(Moment(0), &mut |event| {
             if let Some(recorder) = recorder {
                 recorder.take(event);
             }
@@ -118,8 +114,19 @@ impl Drive for Live {
         }
     }
 
+    fn rest(&mut self) -> Duration {
+        let now = self.watch.clock().now();
+        let ends = self.recorder.as_ref().and_then(Recorder::ends);
+        let rest = self.watch.rest();
+        ends.map_or(rest, |ends| rest.min(Duration::from_micros(ends.since(now))))
+    }
+
     fn period(&self) -> Duration {
         self.watch.period()
+    }
+
+    fn is_stretched(&self) -> bool {
+        self.watch.is_stretched()
     }
 
     fn set_period(&mut self, period: Duration) {

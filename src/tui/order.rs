@@ -63,9 +63,9 @@ fn compare(a: &Row, b: &Row, column: Column) -> Ordering {
         Column::Held => b.held.cmp(&a.held),
         Column::Unacked => b.unacked.cmp(&a.unacked),
         Column::Ato => b.ato_us.cmp(&a.ato_us),
-        Column::Age => b.age_us.cmp(&a.age_us),
-        Column::Rate => by_figure(b.rate, a.rate),
-        Column::Share => by_figure(b.share, a.share),
+        Column::Age => b.age_us().cmp(&a.age_us()),
+        Column::Rate => by_figure(b.rate(), a.rate()),
+        Column::Share => by_figure(b.share(), a.share()),
         Column::MinRtt => b.min_rtt_us.cmp(&a.min_rtt_us),
         Column::LastMinute => minute(b).cmp(&minute(a)),
     }
@@ -78,7 +78,7 @@ fn rank(row: &Row) -> (Severity, bool, bool) {
 }
 
 fn minute(row: &Row) -> u32 {
-    row.strip.as_ref().map_or(0, |strip| strip.iter().map(|ms| u32::from(*ms)).sum())
+    row.strip().map_or(0, |strip| strip.iter().map(|ms| u32::from(*ms)).sum())
 }
 
 fn by_figure(a: Option<f64>, b: Option<f64>) -> Ordering {

@@ -96,6 +96,11 @@ impl Recorder {
         due
     }
 
+    /// When its time will be up, if it ends by itself.
+    pub(super) fn ends(&self) -> Option<Moment> {
+        self.until.filter(|_| !self.closing)
+    }
+
     /// Whether it ends with the next survey.
     pub(super) fn is_closing(&self) -> bool {
         self.closing

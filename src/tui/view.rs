@@ -94,6 +94,8 @@ pub struct Head {
     pub surveyed: Option<Moment>,
     /// Survey period.
     pub period: Duration,
+    /// Whether that is longer than was asked for, because surveys take long.
+    pub stretched: bool,
     /// Sockets known.
     pub sockets: usize,
     /// Connections known, whatever the filter.
@@ -146,20 +148,27 @@ pub struct Row {
     pub unacked: Option<u32>,
     /// The receiver's delayed-ACK timeout, µs.
     pub ato_us: Option<u32>,
+    /// Smallest round-trip time, µs.
+    pub min_rtt_us: Option<u32>,
+    /// When the connection was found to be gone.
+    pub gone: Option<Moment>,
+    /// What its holds amount to. Nearly no connection has any: apart, they take no room in the others' rows.
+    pub figures: Option<Box<Figures>>,
+}
+
+/// What the holds of one direction amount to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
     /// Age of the hold that lasts, µs.
     pub age_us: Option<u64>,
     /// Holds per second of close watching.
     pub rate: Option<f64>,
     /// Share of the time of close watching that was held.
     pub share: Option<f64>,
-    /// Smallest round-trip time, µs.
-    pub min_rtt_us: Option<u32>,
     /// When the latest hold ended; `None` while none ended.
     pub last_held: Option<Moment>,
-    /// When the connection was found to be gone.
-    pub gone: Option<Moment>,
-    /// Milliseconds held in each of the last 60 seconds, oldest first, where anything ever was.
-    pub strip: Option<Box<[u16; STRIP_SECONDS]>>,
+    /// Milliseconds held in each of the last 60 seconds, oldest first.
+    pub strip: [u16; STRIP_SECONDS],
 }
 
 /// How long after its last hold a stall still counts as lasting, µs: a stalled connection holds again within one think time.
@@ -171,17 +180,41 @@ impl Row {
         self.verdict.severity()
     }
 
+    /// Age of the hold that lasts, µs.
+    pub fn age_us(&self) -> Option<u64> {
+        self.figures.as_ref()?.age_us
+    }
+
+    /// Holds per second of close watching.
+    pub fn rate(&self) -> Option<f64> {
+        self.figures.as_ref()?.rate
+    }
+
+    /// Share of the time of close watching that was held.
+    pub fn share(&self) -> Option<f64> {
+        self.figures.as_ref()?.share
+    }
+
+    /// Milliseconds held in each of the last 60 seconds, oldest first, where anything ever was.
+    pub fn strip(&self) -> Option<&[u16; STRIP_SECONDS]> {
+        self.figures.as_ref().map(|figures| &figures.strip)
+    }
+
+    fn last_held(&self) -> Option<Moment> {
+        self.figures.as_ref()?.last_held
+    }
+
     /// When it ended, for a finding that ceased.
     pub fn ended(&self, now: Moment) -> Option<Moment> {
         if self.severity() < Severity::Limit {
             return None;
         }
-        self.gone.or_else(|| self.last_held.filter(|_| !self.is_fresh(now)))
+        self.gone.or_else(|| self.last_held().filter(|_| !self.is_fresh(now)))
     }
 
     /// Whether a hold lasts, or ended a moment ago.
     pub fn is_fresh(&self, now: Moment) -> bool {
-        self.age_us.is_some() || self.last_held.is_some_and(|last| now.since(last) <= LASTS_US)
+        self.age_us().is_some() || self.last_held().is_some_and(|last| now.since(last) <= LASTS_US)
     }
 
     /// Whether it is in a stall now.

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -48,10 +48,17 @@ pub enum Command {
     Stop,
 }
 
+/// What wakes the producer.
+enum Wake {
+    Asked(Command),
+    /// Who holds which sockets, and how long it took to find out.
+    Named(Vec<(u32, Owners)>, Duration),
+}
+
 /// A producer at work. Dropping it ends it.
 #[derive(Debug)]
 pub struct Worker {
-    commands: Sender<Command>,
+    wakes: Sender<Wake>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -61,8 +68,8 @@ impl Worker {
     /// # Errors
     /// The thread could not be made.
     pub fn start(drive: Box<dyn Drive>, publish: Box<dyn Fn(View) + Send>) -> std::io::Result<Self> {
-        let (commands, inbox) = channel();
-        let names = drive.names_are_here().then(NameFinder::start).transpose()?;
+        let (wakes, inbox) = channel();
+        let names = drive.names_are_here().then(|| NameFinder::start(wakes.clone())).transpose()?;
         let producer = Producer {
             drive,
             builder: Builder::default(),
@@ -74,18 +81,18 @@ impl Worker {
         };
         let run = move || producer.run(&inbox, &*publish);
         let thread = std::thread::Builder::new().name("producer".to_owned()).spawn(run)?;
-        Ok(Self { commands, thread: Some(thread) })
+        Ok(Self { wakes, thread: Some(thread) })
     }
 
     /// Asks for something; answers whether the producer still works.
     pub fn ask(&self, command: Command) -> bool {
-        self.commands.send(command).is_ok()
+        self.wakes.send(Wake::Asked(command)).is_ok()
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.commands.send(Command::Stop);
+        let _ = self.wakes.send(Wake::Asked(Command::Stop));
         if let Some(thread) = self.thread.take() {
             // It panicked if this fails, and the panic was shown.
             let _ = thread.join();
@@ -104,24 +111,32 @@ struct Producer {
 }
 
 impl Producer {
-    fn run(mut self, inbox: &Receiver<Command>, publish: &dyn Fn(View)) {
+    fn run(mut self, inbox: &Receiver<Wake>, publish: &dyn Fn(View)) {
+        let mut rest = Duration::ZERO;
         loop {
             let mut due = false;
-            loop {
-                match inbox.try_recv() {
-                    Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return,
-                    Ok(command) => {
-                        self.obey(command);
-                        due = true;
-                    }
-                    Err(TryRecvError::Empty) => break,
+            let mut next = inbox.recv_timeout(rest);
+            while let Ok(wake) = next {
+                match wake {
+                    Wake::Asked(Command::Stop) => return,
+                    Wake::Asked(command) => self.obey(command),
+                    Wake::Named(found, took) => self.take_names(&found, took),
                 }
+                due = true;
+                next = inbox.recv_timeout(Duration::ZERO);
+            }
+            if matches!(next, Err(RecvTimeoutError::Disconnected)) {
+                return;
             }
             due |= self.step();
-            due |= self.take_names();
-            if due || self.is_live() {
+            let live = self.is_live();
+            if due || (live && self.has_rested()) {
                 publish(self.view());
                 self.published = Some(Instant::now());
+            }
+            rest = self.drive.rest();
+            if live {
+                rest = rest.min(LIVE_INTERVAL);
             }
         }
     }
@@ -137,6 +152,7 @@ impl Producer {
         }
         let period = self.drive.period();
         let mut view = self.builder.view(self.drive.engine(), period);
+        view.head.stretched = self.drive.is_stretched();
         view.said.clone_from(&self.said);
         view.recording = self.drive.recording();
         view.playback = self.drive.playback();
@@ -144,9 +160,12 @@ impl Producer {
     }
 
     fn is_live(&mut self) -> bool {
-        let rested = self.published.is_none_or(|at| at.elapsed() >= LIVE_INTERVAL);
         let now = self.drive.engine().now();
-        rested && self.builder.is_live(now)
+        self.builder.is_live(now)
+    }
+
+    fn has_rested(&self) -> bool {
+        self.published.is_none_or(|at| at.elapsed() >= LIVE_INTERVAL)
     }
 
     fn obey(&mut self, command: Command) {
@@ -199,37 +218,36 @@ impl Producer {
         }
     }
 
-    fn take_names(&mut self) -> bool {
-        let Some(found) = self.names.as_mut().and_then(NameFinder::take) else { return false };
-        self.drive.learn(&found);
-        self.builder.learn(&found);
-        true
+    fn take_names(&mut self, found: &[(u32, Owners)], took: Duration) {
+        self.drive.learn(found);
+        self.builder.learn(found);
+        if let Some(names) = &mut self.names {
+            names.answered(took);
+        }
     }
 }
 
 /// Looks up names on a thread of its own: a walk of `/proc` can take longer than a hold.
 struct NameFinder {
     questions: Sender<FxHashSet<u32>>,
-    answers: Receiver<(Vec<(u32, Owners)>, Duration)>,
     asked: bool,
     rest_until: Instant,
 }
 
 impl NameFinder {
-    fn start() -> std::io::Result<Self> {
+    fn start(answers: Sender<Wake>) -> std::io::Result<Self> {
         let (questions, inbox) = channel::<FxHashSet<u32>>();
-        let (outbox, answers) = channel();
         let run = move || {
             for inodes in inbox {
                 let began = Instant::now();
                 let found = source::look_up_owners(&inodes);
-                if outbox.send((found, began.elapsed())).is_err() {
+                if answers.send(Wake::Named(found, began.elapsed())).is_err() {
                     return;
                 }
             }
         };
         std::thread::Builder::new().name("names".to_owned()).spawn(run)?;
-        Ok(Self { questions, answers, asked: false, rest_until: Instant::now() })
+        Ok(Self { questions, asked: false, rest_until: Instant::now() })
     }
 
     fn ask(&mut self, inodes: FxHashSet<u32>) {
@@ -238,11 +256,9 @@ impl NameFinder {
         }
     }
 
-    fn take(&mut self) -> Option<Vec<(u32, Owners)>> {
-        let (found, took) = self.answers.try_recv().ok()?;
+    fn answered(&mut self, took: Duration) {
         self.asked = false;
         self.rest_until = Instant::now() + NAMES_INTERVAL.max(took * NAMES_REST);
-        Some(found)
     }
 }
 

@@ -8,10 +8,11 @@ use netlink_packet_sock_diag::SOCK_DIAG_BY_FAMILY;
 use super::socket::Socket;
 
 /// Length of `struct nlmsghdr` in bytes (`include/uapi/linux/netlink.h`).
-const NETLINK_HEADER_LEN: usize = 16;
+pub(super) const NETLINK_HEADER_LEN: usize = 16;
 
-/// `TCPDIAG_GETSOCK`, which kernels before 3.3 put on their replies (`include/uapi/linux/inet_diag.h`).
-const TCPDIAG_GETSOCK: u16 = 18;
+/// `TCPDIAG_GETSOCK`: requests that name no family, and the replies to them (`include/uapi/linux/inet_diag.h`). Kernels before 3.3
+/// know no other kind.
+pub const TCPDIAG_GETSOCK: u16 = 18;
 
 /// What one netlink message says.
 #[derive(Clone, Copy, Debug, PartialEq)]

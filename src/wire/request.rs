@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
 use netlink_packet_sock_diag::{AF_INET, AF_INET6, IPPROTO_TCP, SockDiagMessage};
 
+use super::message::{NETLINK_HEADER_LEN, TCPDIAG_GETSOCK};
 use super::socket::{Family, Socket};
 
 /// States that a survey asks for: the ends of connections, and the listeners that tell which end accepted.
@@ -17,6 +18,9 @@ pub const SURVEY_STATES: StateFlags = StateFlags::ESTABLISHED
 
 /// `INET_DIAG_REQ_BYTECODE` (`include/uapi/linux/inet_diag.h`).
 const INET_DIAG_REQ_BYTECODE: u16 = 1;
+
+/// Length of `struct inet_diag_sockid` in bytes (`include/uapi/linux/inet_diag.h`).
+const SOCKET_ID_LEN: usize = 48;
 
 fn extensions() -> ExtensionFlags {
     ExtensionFlags::INFO | ExtensionFlags::CONG | ExtensionFlags::SKMEMINFO
@@ -43,6 +47,28 @@ pub fn dump_request(family: Family, sequence: u32, bytecode: &[u8]) -> Vec<u8> {
         socket_id,
     };
     let mut bytes = serialize(request, NLM_F_REQUEST | NLM_F_DUMP, sequence);
+    if !bytecode.is_empty() {
+        append_attribute(&mut bytes, INET_DIAG_REQ_BYTECODE, bytecode);
+    }
+    bytes
+}
+
+/// A dump of the sockets of both families in [`SURVEY_STATES`], in the form that came before `SOCK_DIAG_BY_FAMILY` and names no
+/// family (`inet_diag_dump_compat`). The kernel walks its whole hash table for each dump, however few sockets are in it, so that
+/// one dump instead of two halves what looking at few sockets costs.
+pub fn dump_both_request(sequence: u32, bytecode: &[u8]) -> Vec<u8> {
+    // struct inet_diag_req: family, two lengths that are not used, extensions, struct inet_diag_sockid, states, reserved.
+    let mut payload = vec![0, 0, 0, extensions().bits()];
+    payload.resize(4 + SOCKET_ID_LEN, 0);
+    payload.extend_from_slice(&SURVEY_STATES.bits().to_ne_bytes());
+    payload.extend_from_slice(&[0; 4]);
+    let mut bytes = vec![0; NETLINK_HEADER_LEN];
+    let mut header = NetlinkBuffer::new(&mut bytes);
+    header.set_message_type(TCPDIAG_GETSOCK);
+    header.set_flags(NLM_F_REQUEST | NLM_F_DUMP);
+    header.set_sequence_number(sequence);
+    bytes.extend_from_slice(&payload);
+    set_length(&mut bytes);
     if !bytecode.is_empty() {
         append_attribute(&mut bytes, INET_DIAG_REQ_BYTECODE, bytecode);
     }
@@ -97,6 +123,10 @@ fn append_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.extend_from_slice(&kind.to_ne_bytes());
     message.extend_from_slice(value);
     message.resize(message.len().next_multiple_of(4), 0);
+    set_length(message);
+}
+
+fn set_length(message: &mut [u8]) {
     let total = u32::try_from(message.len()).unwrap_or(u32::MAX);
     message[..4].copy_from_slice(&total.to_ne_bytes());
 }
@@ -116,6 +146,10 @@ mod tests {
         let filtered = dump_request(Family::V6, 7, &[1, 2, 3, 4]);
         assert_eq!(filtered.len(), 16 + 56 + 8);
         assert_eq!(filtered[..4], 80u32.to_ne_bytes());
+        assert_eq!(dump_both_request(7, &[]).len(), 16 + 60);
+        let filtered = dump_both_request(7, &[1, 2, 3, 4]);
+        assert_eq!(filtered[..4], 84u32.to_ne_bytes());
+        assert_eq!(filtered[4..6], TCPDIAG_GETSOCK.to_ne_bytes());
     }
 
     #[test]

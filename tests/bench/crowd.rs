@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
+use std::time::Duration;
+
+use super::role;
 
 /// Sockets that one process holds at most.
 const PER_PROCESS: usize = 19_000;
-
-const CHILD: &str = "STALLSCOPE_BENCH_CHILD";
 
 /// The processes and their sockets.
 pub struct Crowd {
@@ -15,15 +16,9 @@ pub struct Crowd {
     sockets: usize,
 }
 
-/// Whether this process is one that only holds sockets.
-pub fn is_child() -> bool {
-    std::env::var_os(CHILD).is_some()
-}
-
-/// Holds as many sockets as the environment says until standard input ends.
-pub fn hold() {
-    let wanted: usize = std::env::var(CHILD).unwrap().parse().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+/// Holds `wanted` sockets until standard input ends.
+pub fn hold(wanted: usize, address: &str) {
+    let listener = TcpListener::bind((address, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let mut held = Vec::new();
     for _ in 0..wanted / 2 {
@@ -46,13 +41,8 @@ impl Crowd {
         while left > 1 {
             let here = left.min(PER_PROCESS);
             left -= here;
-            let child = Command::new(std::env::current_exe().unwrap())
-                .env(CHILD, here.to_string())
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            children.push(child);
+            // An address for each, so that none runs out of ports.
+            children.push(role::spawn(&format!("hold {here} 127.1.{}.1", children.len())));
         }
         let count = |child: &mut Child| -> usize {
             let mut line = String::new();
@@ -60,17 +50,14 @@ impl Crowd {
             line.trim().parse().expect("a child could not open its sockets")
         };
         let sockets = children.iter_mut().map(count).sum();
+        // What moved within the last second looks active, and would be probed.
+        std::thread::sleep(Duration::from_millis(1_100));
         Self { children, sockets }
     }
 
     /// How many sockets are held.
     pub fn sockets(&self) -> usize {
         self.sockets
-    }
-
-    /// By how many processes.
-    pub fn processes(&self) -> usize {
-        self.children.len()
     }
 }
 

@@ -72,6 +72,15 @@ fn a_wrong_filter_gets_an_error_that_points_at_the_column() {
 }
 
 #[test]
+fn a_period_that_surveys_would_fill_is_stretched_and_said_to_be() {
+    // A dump walks the kernel's whole hash table, which takes longer than a fifth of a millisecond.
+    let (report, _) = check_json(&["--for", "200ms", "--interval", "1ms"]);
+    let notes = report["watch"]["notes"].as_array().expect("notes");
+    let said = |note: &Value| note.as_str().is_some_and(|note| note.starts_with("a survey took more than a fifth"));
+    assert!(notes.iter().any(said), "{notes:?}");
+}
+
+#[test]
 fn where_netlink_is_forbidden_it_says_so_and_exits_with_3() {
     let mut command = program();
     command.args(["check", "--for", "1s"]);

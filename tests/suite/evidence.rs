@@ -49,6 +49,14 @@ fn dump(kernel: &str) -> PathBuf {
 }
 
 #[test]
+fn a_recording_says_when_its_period_was_stretched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = stallscope(folder.path(), &["record", "--for", "200ms", "--interval", "1ms", "-o", "a.ssrec"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("because surveys take long"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn a_recording_gives_the_findings_of_the_run_that_made_it() {
     isolated("evidence::a_recording_gives_the_findings_of_the_run_that_made_it", || {
         let _stall = Stall::start();

@@ -5,13 +5,14 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use netlink_packet_core::NetlinkBuffer;
+use netlink_packet_sock_diag::SOCK_DIAG_BY_FAMILY;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_SOCK_DIAG};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::model::SurveyReport;
-use crate::wire::{Message, messages};
+use crate::wire::{Message, TCPDIAG_GETSOCK, messages};
 
 use super::error::LookError;
 
@@ -95,7 +96,8 @@ impl Channel {
         if len > self.buffer.len() {
             report.truncated_reads += 1;
         }
-        let run = &self.buffer[..len.min(self.buffer.len())];
+        let len = len.min(self.buffer.len());
+        let run = &mut self.buffer[..len];
         if sequence_of(run) != Some(sequence) {
             return Ok(None);
         }
@@ -161,27 +163,30 @@ fn sequence_of(run: &[u8]) -> Option<u32> {
 }
 
 /// Whether a read ends its dump. Only the header of each message is looked at; the sockets are decoded by who takes the run.
-fn end_of(run: &[u8]) -> (Option<Ended>, bool) {
-    const SOCKET_TYPES: [u16; 2] = [netlink_packet_sock_diag::SOCK_DIAG_BY_FAMILY, 18];
-    let mut rest = run;
+/// Sockets are given the one type that look-ups answer with, whichever request they answer: nothing else differs, and a
+/// recording holds one kind.
+fn end_of(run: &mut [u8]) -> (Option<Ended>, bool) {
+    let mut at = 0;
     let mut interrupted = false;
-    while rest.len() >= 16 {
-        let header = NetlinkBuffer::new(rest);
+    while let Some(rest) = run.get_mut(at..).filter(|rest| rest.len() >= 16) {
+        let mut header = NetlinkBuffer::new(&mut *rest);
         let len = usize::try_from(header.length()).unwrap_or(usize::MAX);
         interrupted |= header.flags() & netlink_packet_core::NLM_F_DUMP_INTR != 0;
-        if !SOCKET_TYPES.contains(&header.message_type()) {
-            match messages(rest).next() {
+        match header.message_type() {
+            SOCK_DIAG_BY_FAMILY => {}
+            TCPDIAG_GETSOCK => header.set_message_type(SOCK_DIAG_BY_FAMILY),
+            _ => match messages(rest).next() {
                 Some(Message::Done { errno: 0 }) => return (Some(Ended::Done), interrupted),
                 Some(Message::Done { errno } | Message::Error { errno }) => {
                     return (Some(Ended::Refused(errno)), interrupted);
                 }
                 _ => {}
-            }
+            },
         }
         if len < 16 {
             break;
         }
-        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        at = at.saturating_add(len.checked_next_multiple_of(4).unwrap_or(usize::MAX));
     }
     (None, interrupted)
 }

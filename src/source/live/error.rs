@@ -13,6 +13,7 @@ pub struct LookError {
     way_out: &'static str,
 }
 
+const REFUSED_DUMP: &str = "listing TCP sockets through NETLINK_SOCK_DIAG";
 const MODULES: &str = "the kernel has no TCP socket diagnosis loaded; as root: modprobe tcp_diag inet_diag";
 const SANDBOX: &str = "a sandbox forbids netlink (a seccomp profile, an LSM, gVisor); run outside it, or with a profile that allows AF_NETLINK";
 
@@ -44,7 +45,12 @@ impl LookError {
     /// The kernel answered a dump with an error.
     pub(super) fn refused_dump(errno: i32) -> Self {
         let cause = io::Error::from_raw_os_error(errno.saturating_neg());
-        Self { operation: "listing TCP sockets through NETLINK_SOCK_DIAG", way_out: Self::way_out(&cause), cause }
+        Self { operation: REFUSED_DUMP, way_out: Self::way_out(&cause), cause }
+    }
+
+    /// Whether the kernel answered, with an error.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.operation == REFUSED_DUMP
     }
 
     fn way_out(cause: &io::Error) -> &'static str {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::engine::Planned;
 use crate::model::{Event, Moment, SurveyReport};
-use crate::wire::{Family, dump_request, exact_request};
+use crate::wire::{Family, dump_both_request, dump_request, exact_request};
 
 use channel::{Channel, Ended};
 pub use error::LookError;
@@ -60,6 +60,8 @@ pub struct Live {
     channel: Channel,
     options: LiveOptions,
     clock: Clock,
+    /// Whether the kernel refused to list both families in one dump.
+    by_family: bool,
     /// Average cost of one look-up, answer read, in ns.
     lookup_ns: f64,
 }
@@ -70,7 +72,7 @@ impl Live {
     /// # Errors
     /// The kernel or a sandbox refuses netlink.
     pub fn open(options: LiveOptions) -> Result<Self, LookError> {
-        Ok(Self { channel: Channel::open()?, options, clock: Clock::new(), lookup_ns: 4_000.0 })
+        Ok(Self { channel: Channel::open()?, options, clock: Clock::new(), by_family: false, lookup_ns: 4_000.0 })
     }
 
     /// The clock that all moments of this source are on.
@@ -87,23 +89,34 @@ impl Live {
         let wall_us = wall.and_then(|wall| i64::try_from(wall.as_micros()).ok());
         sink(Event::SurveyBegin { at: self.clock.now(), wall_us });
         let mut report = SurveyReport::default();
-        let mut refusal = None;
-        let mut refused = 0;
-        for family in self.options.families.clone() {
+        let result = self.dumps(sink, &mut report);
+        sink(Event::SurveyEnd { at: self.clock.now(), report: &report });
+        result
+    }
+
+    /// Both families in one dump where the kernel can, else one dump for each.
+    fn dumps(&mut self, sink: &mut dyn FnMut(Event<'_>), report: &mut SurveyReport) -> Result<(), LookError> {
+        let families = self.options.families.clone();
+        if families.len() > 1 && !self.by_family {
             let sequence = self.channel.next_sequence();
-            let request = dump_request(family, sequence, &self.options.bytecode);
-            match self.dump(&request, sequence, sink, &mut report) {
-                Ok(()) => {}
-                Err(error) => {
-                    report.failures.push(error.to_string());
-                    refused += 1;
-                    refusal = Some(error);
-                }
+            let request = dump_both_request(sequence, &self.options.bytecode);
+            match self.dump(&request, sequence, sink, report) {
+                // The kernel may have dropped the old form; what is wrong otherwise, the new form tells as well.
+                Err(error) if error.is_refusal() => self.by_family = true,
+                result => return result.inspect_err(|error| report.failures.push(error.to_string())),
             }
         }
-        sink(Event::SurveyEnd { at: self.clock.now(), report: &report });
-        match refusal {
-            Some(error) if refused == self.options.families.len() => Err(error),
+        let mut refusals = Vec::new();
+        for family in &families {
+            let sequence = self.channel.next_sequence();
+            let request = dump_request(*family, sequence, &self.options.bytecode);
+            if let Err(error) = self.dump(&request, sequence, sink, report) {
+                report.failures.push(error.to_string());
+                refusals.push(error);
+            }
+        }
+        match refusals.pop() {
+            Some(error) if refusals.len() + 1 == families.len() => Err(error),
             _ => Ok(()),
         }
     }

@@ -86,7 +86,8 @@ fn figures(state: &State, theme: Theme, width: usize) -> Line<'static> {
     if state.mode == Mode::Replay {
         return join(pieces, width);
     }
-    pieces.push(Span::raw(format!("every {}", text::millis(head.period.as_secs_f64() * 1e3))));
+    let stretched = if head.stretched { ", stretched: surveys take long" } else { "" };
+    pieces.push(Span::raw(format!("every {}{stretched}", text::millis(head.period.as_secs_f64() * 1e3))));
     join(pieces, width)
 }
 

@@ -144,9 +144,9 @@ fn cell(row: &Row, column: Column, cells: usize, state: &State, theme: Theme) ->
         Column::Held => plain(row.held.map(|held| text::bytes(held.into()))),
         Column::Unacked => plain(row.unacked.map(|n| n.to_string())),
         Column::Ato => plain(row.ato_us.map(|us| format!("{}", us / 1000))),
-        Column::Age => plain(row.age_us.map(|us| text::millis(us as f64 / 1e3))),
-        Column::Rate => plain(row.rate.map(|rate| format!("{rate:.1}"))),
-        Column::Share => plain(row.share.map(text::percent)),
+        Column::Age => plain(row.age_us().map(|us| text::millis(us as f64 / 1e3))),
+        Column::Rate => plain(row.rate().map(|rate| format!("{rate:.1}"))),
+        Column::Share => plain(row.share().map(text::percent)),
         Column::MinRtt => plain(row.min_rtt_us.map(|us| text::millis(f64::from(us) / 1e3))),
         Column::LastMinute => (strip(row, cells, theme), style),
     }
@@ -187,7 +187,7 @@ fn end(end: &RowEnd, state: &State, cells: usize, theme: Theme) -> String {
 
 /// Held time over the last minute: a full bar is all of the time.
 fn strip(row: &Row, cells: usize, theme: Theme) -> String {
-    row.strip.as_ref().map_or_else(String::new, |strip| {
+    row.strip().map_or_else(String::new, |strip| {
         super::super::panes::chart::minute(strip.iter().map(|ms| u32::from(*ms)), cells, theme)
     })
 }

@@ -81,6 +81,8 @@ pub struct Replay {
     /// When recorded time was last let pass.
     ticked: Instant,
     shown: Instant,
+    /// How long nothing is due after the latest step.
+    idle: Duration,
     here: Option<String>,
     said: Option<Said>,
     indexing: Indexing,
@@ -119,6 +121,7 @@ impl Replay {
             speed: 2,
             ticked: now,
             shown: now,
+            idle: Duration::ZERO,
             here: None,
             said: None,
             index: indexing.index(),
@@ -274,7 +277,7 @@ impl Replay {
                 }
                 Some(next) if next > self.position => {
                     let wait = next.since(self.position).saturating_mul(100) / u64::from(SPEEDS[self.speed]);
-                    std::thread::sleep(Duration::from_micros(wait).min(ATTENTION));
+                    self.idle = Duration::from_micros(wait).min(ATTENTION);
                     return Ok(self.show_in_time());
                 }
                 Some(_) => {
@@ -302,12 +305,12 @@ impl Replay {
         Stepped::Moved
     }
 
-    /// Waits for a command; the index may grow meanwhile.
-    fn rest(&mut self) -> Stepped {
+    /// Time stands still; the index may grow meanwhile.
+    fn stand(&mut self) -> Stepped {
         if self.said.is_some() {
             return Stepped::Moved;
         }
-        std::thread::sleep(ATTENTION);
+        self.idle = ATTENTION;
         let index = self.indexing.index();
         if Arc::ptr_eq(&index, &self.index) {
             return Stepped::Waited;
@@ -323,15 +326,20 @@ impl Drive for Replay {
     }
 
     fn step(&mut self) -> Result<Stepped, String> {
+        self.idle = Duration::ZERO;
         let stepped = match self.goal {
             Some(goal) => self.approach(goal),
             None if self.playing => self.pass(),
-            None => Ok(self.rest()),
+            None => Ok(self.stand()),
         };
         stepped.or_else(|error| {
             self.give_up(&error);
             Ok(Stepped::Moved)
         })
+    }
+
+    fn rest(&mut self) -> Duration {
+        self.idle
     }
 
     fn period(&self) -> Duration {

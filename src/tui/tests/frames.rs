@@ -164,6 +164,17 @@ fn the_way_to_help_and_out_is_shown_at_every_size() {
 }
 
 #[test]
+fn a_period_that_was_stretched_says_so() {
+    let mut display = Display::over(&[Does::Healthy], 2_000).at((200, 60));
+    assert!(!display.text().contains("stretched"));
+    let mut view = display.world.view();
+    view.head.stretched = true;
+    view.head.period = Duration::from_millis(2_300);
+    display.send(Message::View(Arc::new(view)));
+    contains(&display.text(), &["every 2.3 s, stretched: surveys take long"]);
+}
+
+#[test]
 fn a_stall_is_red_bold_and_a_word_and_without_colours_still_bold_and_a_word() {
     let mut display = Display::over(&[Does::Nothing, Does::Stall, Does::Stall], 3_000);
     let style = display.style_of("nagle-delayed-ack");

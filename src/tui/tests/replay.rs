@@ -40,6 +40,7 @@ fn step_until(drive: &mut dyn Drive, what: &str, done: &mut dyn FnMut(&mut dyn D
             return;
         }
         assert!(Instant::now() < deadline, "not so in {PATIENCE:?}: {what}");
+        std::thread::sleep(drive.rest());
     }
 }
 

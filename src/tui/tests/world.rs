@@ -135,9 +135,9 @@ impl World {
             .map(|socket| {
                 let owner = Owner {
                     pid: socket.inode + 7,
-                    comm: comm.to_owned(),
+                    comm: comm.into(),
                     fd: 5,
-                    cmdline: format!("{comm} --serve"),
+                    cmdline: format!("{comm} --serve").into(),
                     exe: None,
                 };
                 (socket.inode, Owners::Known(vec![owner]))

@@ -171,7 +171,7 @@ fn owners_and_identity_are_kept() {
     assert_eq!((socket.uid, socket.inode, socket.cookie.0), (7, 99, 0x1f));
     assert!(paste.source.provenance().cookies);
     let Owners::Known(owners) = &paste.owners[0].1 else { panic!("no owners") };
-    assert_eq!((paste.owners[0].0, owners[0].comm.as_str(), owners[0].pid), (99, "a (b", 1));
+    assert_eq!((paste.owners[0].0, &*owners[0].comm, owners[0].pid), (99, "a (b", 1));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `users:(("nginx",pid=12,fd=3),…)`: command names can hold blanks, quotes, colons and parentheses.
 
+use std::sync::Arc;
+
 use crate::model::Owner;
 
 /// Takes `users:(…)` out of a text; line ends inside it stay.
@@ -37,7 +39,7 @@ fn owner(text: &str) -> Option<(Option<Owner>, usize)> {
     let fields = &inner[fields_at..];
     let close = fields.find(')')?;
     let comm = inner[..quote].replace('\n', "");
-    let owner = parse_fields(comm, &fields[..close].replace(['\n', ' '], ""));
+    let owner = parse_fields(comm.into(), &fields[..close].replace(['\n', ' '], ""));
     Some((owner, 2 + fields_at + close + 1))
 }
 
@@ -50,7 +52,7 @@ fn name_end(inner: &str) -> Option<(usize, usize)> {
 }
 
 /// `pid=1,tid=2,fd=3` since 3.14, `1,3` before.
-fn parse_fields(comm: String, fields: &str) -> Option<Owner> {
+fn parse_fields(comm: Arc<str>, fields: &str) -> Option<Owner> {
     let (mut pid, mut fd) = (None, None);
     for (nth, field) in fields.split(',').enumerate() {
         match field.split_once('=') {
@@ -61,7 +63,7 @@ fn parse_fields(comm: String, fields: &str) -> Option<Owner> {
             None => fd = field.parse().ok(),
         }
     }
-    Some(Owner { pid: pid?, comm, fd: fd?, cmdline: String::new(), exe: None })
+    Some(Owner { pid: pid?, comm, fd: fd?, cmdline: Arc::default(), exe: None })
 }
 
 #[cfg(test)]
@@ -71,7 +73,7 @@ mod tests {
     fn names(text: &str) -> (Vec<(String, u32, u32)>, String) {
         let mut text = text.to_owned();
         let owners = take_users(&mut text).unwrap();
-        (owners.into_iter().map(|owner| (owner.comm, owner.pid, owner.fd)).collect(), text)
+        (owners.into_iter().map(|owner| (owner.comm.to_string(), owner.pid, owner.fd)).collect(), text)
     }
 
     #[test]
