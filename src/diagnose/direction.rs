@@ -30,6 +30,8 @@ pub struct Exhibit {
     pub r: Option<Socket>,
     /// Whether no segment of R was on its way to S.
     pub quiet: Option<bool>,
+    /// How long before `at` R was read, µs.
+    pub r_lag_us: u64,
     cause: Cause,
     weight: u32,
 }
@@ -43,6 +45,8 @@ pub struct Look<'a> {
     pub s: &'a Socket,
     /// The receiver, when it is visible.
     pub r: Option<&'a Socket>,
+    /// How long before `at` R was read, µs: 0 where both ends were read together.
+    pub r_lag_us: u64,
     /// Whether S opened the connection, when known.
     pub s_opened: Option<bool>,
     /// The kernel's tick.
@@ -71,7 +75,8 @@ impl Direction {
     pub fn look(&mut self, look: &Look<'_>) {
         let previous = self.count_watching(look.at);
         let quiet = look.r.and_then(|r| self.gap.observe(look.at, look.s, r, look.s_opened));
-        let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
+        let Look { s, r, r_lag_us, s_opened, tick, .. } = *look;
+        let cut = Cut { s, r, s_opened, quiet, r_lag_us, tick };
         self.see_drain(look.at, &cut);
         let shape = shape(&cut);
         if let (Some(hold), Some(shape)) = (&mut self.open, shape)
@@ -160,7 +165,8 @@ impl Direction {
             }
             _ => 1,
         };
-        let exhibit = Exhibit { at, s: *cut.s, r: cut.r.copied(), quiet: cut.quiet, cause: shape.cause(), weight };
+        let Cut { quiet, r_lag_us, .. } = *cut;
+        let exhibit = Exhibit { at, s: *cut.s, r: cut.r.copied(), quiet, r_lag_us, cause: shape.cause(), weight };
         match self.exhibits.iter_mut().find(|old| old.cause == exhibit.cause) {
             Some(old) if weight >= old.weight => *old = exhibit,
             Some(_) => {}

@@ -17,6 +17,7 @@ pub mod rules;
 mod tick;
 mod track;
 mod verdict;
+mod weave;
 
 pub use advice::{Advice, AdvisedSide, Runtime};
 pub use candidates::{Candidates, Class, Interest, interest_of};
@@ -29,3 +30,4 @@ pub use log::{EndedHold, HoldLog, Lengths, STRIP_SECONDS};
 pub use tick::{Tick, TickMeter};
 pub use track::Track;
 pub use verdict::{Level, Severity, Verdict};
+pub use weave::{Lay, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};

@@ -6,10 +6,11 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 
 use crate::diagnose::{Direction, HoldFigures, Severity, Track, Verdict};
-use crate::engine::Engine;
+use crate::engine::{Engine, HostState};
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Host, Moment, Owners, Side};
-use crate::wire::{Endpoint, Socket, TcpInfo};
+use crate::report::clock_words;
+use crate::wire::{Endpoint, HostId, Socket, TcpInfo};
 
 use super::detail;
 use super::text;
@@ -77,7 +78,7 @@ impl Builder {
     }
 
     /// Takes who holds which sockets.
-    pub fn learn(&mut self, owners: &[(u32, Owners)]) {
+    pub fn learn(&mut self, host: HostId, owners: &[(u32, Owners)]) {
         let names = Arc::make_mut(&mut self.names);
         for (inode, owners) in owners {
             let first = match owners {
@@ -85,18 +86,19 @@ impl Builder {
                 Owners::NotLooked | Owners::Unreadable | Owners::Nobody => None,
             };
             let name = first.map(|owner| Name { comm: Arc::from(&*text::clean(&owner.comm)), pid: owner.pid });
-            names.insert(*inode, name);
+            names.insert((host, *inode), name);
         }
     }
 
-    /// The inodes of visible sockets whose holders nobody looked up yet. Forgets those of sockets that are gone.
+    /// The inodes of this host's sockets whose holders nobody looked up yet. Forgets those of sockets that are gone.
     pub fn unnamed(&mut self, engine: &Engine) -> FxHashSet<u32> {
-        let inodes = || engine.table().entries().map(|entry| entry.socket.inode).filter(|inode| *inode != 0);
+        let sockets = || engine.table().entries().map(|entry| (entry.socket.host, entry.socket.inode));
+        let holders = || sockets().filter(|(_, inode)| *inode != 0);
         if self.names.len() > 2 * engine.table().socket_count() + 64 {
-            let present: FxHashSet<u32> = inodes().collect();
-            Arc::make_mut(&mut self.names).retain(|inode, _| present.contains(inode));
+            let present: FxHashSet<_> = holders().collect();
+            Arc::make_mut(&mut self.names).retain(|holder, _| present.contains(holder));
         }
-        inodes().filter(|inode| !self.names.contains_key(inode)).collect()
+        holders().filter(|holder| !self.names.contains_key(holder)).map(|(_, inode)| inode).collect()
     }
 
     /// Makes a view of the engine as it is now.
@@ -181,6 +183,7 @@ impl Builder {
         let held: u32 = stalls.clone().filter_map(|row| row.strip.as_ref()).map(|strip| lately(&strip[..])).sum();
         Head {
             host: Arc::clone(&self.host),
+            others: engine.hosts().iter().skip(1).map(beside).collect(),
             now,
             surveys: engine.surveys(),
             surveyed: self.surveyed,
@@ -195,6 +198,12 @@ impl Builder {
             trouble: self.trouble.clone().or_else(|| partial(engine)),
         }
     }
+}
+
+/// Another host of the picture, and its clock.
+fn beside(state: &HostState) -> String {
+    let name = if state.host.hostname.is_empty() { "an unknown host" } else { &state.host.hostname };
+    format!("{} ({})", text::clean(name), clock_words(state.clock))
 }
 
 /// The stalls that are not shown.
@@ -271,6 +280,7 @@ fn end(this: Option<&Socket>, seen_by_other: Option<Endpoint>) -> Option<RowEnd>
     Some(RowEnd {
         ip: endpoint.ip,
         port: endpoint.port,
+        host: this.map_or_else(HostId::default, |socket| socket.host),
         inode: this.map(|socket| socket.inode),
         uid: this.map(|socket| socket.uid),
     })

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Owners};
 use crate::source;
+use crate::wire::HostId;
 
 use super::build::Builder;
 use super::drive::{Drive, Stepped};
@@ -131,9 +132,8 @@ impl Producer {
             self.tellings += 1;
             self.said = Some(Arc::new((self.tellings, said)));
         }
-        let named = self.drive.named();
-        if !named.is_empty() {
-            self.builder.learn(&named);
+        for ((host, inode), owners) in self.drive.named() {
+            self.builder.learn(host, &[(inode, owners)]);
         }
         let period = self.drive.period();
         let mut view = self.builder.view(self.drive.engine(), period);
@@ -202,7 +202,7 @@ impl Producer {
     fn take_names(&mut self) -> bool {
         let Some(found) = self.names.as_mut().and_then(NameFinder::take) else { return false };
         self.drive.learn(&found);
-        self.builder.learn(&found);
+        self.builder.learn(HostId::default(), &found);
         true
     }
 }

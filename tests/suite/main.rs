@@ -19,6 +19,7 @@ mod engine;
 mod evidence;
 mod evidence_fixtures;
 mod files;
+mod hosts;
 mod json_document;
 mod judge;
 mod lab;
