@@ -5,15 +5,19 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnose::{
-    Candidates, Class, Direction, Finding, Interest, Severity, Subject, Tick, TickMeter, TimerAcks, Track,
-};
+use crate::diagnose::{Candidates, Class, Direction, Finding, Interest, Reading, Severity, Subject, Tick, Track};
 use crate::model::{
-    Connection, ConnectionId, Counters, Event, Host, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport, Table,
+    Connection, ConnectionId, Counters, Event, Host, HostClock, Moment, Notes, Owners, ProbeTarget, Side, SurveyReport,
+    Table,
 };
-use crate::wire::{Cookie, Message, Socket, TcpInfo, messages};
+use crate::wire::{Cookie, HostId, Message, Socket, TcpInfo, messages};
 
+mod hosts;
 mod probe;
+
+pub use hosts::HostState;
+
+use hosts::Hosts;
 
 /// Connections that are gone and stay listed for what they did.
 const REMEMBERED: usize = 1_000;
@@ -41,22 +45,16 @@ pub struct Planned {
     pub both: bool,
 }
 
-/// Everything known about one host's connections.
+/// Everything known about the connections of one host, or of several.
 #[derive(Clone, Debug)]
 pub struct Engine {
     table: Table,
     tracks: FxHashMap<ConnectionId, Box<Track>>,
     candidates: Candidates,
-    meter: TickMeter,
-    tick_samples: u32,
-    host: Host,
-    counters: Option<[(Moment, Counters); 2]>,
-    timer_acks: TimerAcks,
-    owners: FxHashMap<u32, Owners>,
+    hosts: Hosts,
     notes: Notes,
     began: Option<Moment>,
     now: Moment,
-    survey_began: Moment,
     started_wall_us: Option<i64>,
     surveys: u64,
     probes: u64,
@@ -70,16 +68,10 @@ impl Engine {
             table: Table::default(),
             tracks: FxHashMap::default(),
             candidates: Candidates::new(probe_interval_us),
-            meter: TickMeter::default(),
-            tick_samples: 0,
-            host: Host::default(),
-            counters: None,
-            timer_acks: TimerAcks::default(),
-            owners: FxHashMap::default(),
+            hosts: Hosts::new(),
             notes: Notes::default(),
             began: None,
             now: Moment(0),
-            survey_began: Moment(0),
             started_wall_us: None,
             surveys: 0,
             probes: 0,
@@ -87,36 +79,49 @@ impl Engine {
         }
     }
 
-    /// Takes what a source saw.
+    /// Takes what the only source saw.
     pub fn feed(&mut self, event: Event<'_>) {
+        self.feed_from(HostId::default(), event);
+    }
+
+    /// Takes what was seen on one of several hosts. A survey comes whole, from its beginning to its end, and moments are on one
+    /// clock, as well as [`Engine::relate`] told.
+    pub fn feed_from(&mut self, host: HostId, event: Event<'_>) {
         match event {
-            Event::Host(host) => {
-                self.meter.set_clock(host.tick_us);
-                self.host = host.clone();
+            Event::Host(told) => {
+                let state = self.hosts.at(host);
+                state.meter.set_clock(told.tick_us);
+                state.host = told.clone();
             }
-            Event::SurveyBegin { at, wall_us } => self.begin_survey(at, wall_us),
-            Event::Run(run) => self.take_run(run),
-            Event::SurveyEnd { at, report } => self.end_survey(at, report),
-            Event::Probe { at, target, answers } => self.take_probe(at, target, answers),
-            Event::Counters { at, counters } => {
-                self.advance(at);
-                let first = self.counters.map_or((at, counters), |[first, _]| first);
-                if let Some(delayed_acks) = counters.delayed_acks {
-                    self.count_timer_acks(at, delayed_acks);
-                }
-                self.counters = Some([first, (at, counters)]);
-            }
-            Event::Owners(owners) => self.owners.extend(owners.iter().cloned()),
+            Event::SurveyBegin { at, wall_us } => self.begin_survey(host, at, wall_us),
+            Event::Run(run) => self.take_run(host, run),
+            Event::SurveyEnd { at, report } => self.end_survey(host, at, report),
+            Event::Probe { at, target, answers } => self.take_probe(host, at, target, answers),
+            Event::Counters { at, counters } => self.count(host, at, counters),
+            Event::Owners(owners) => self.hosts.at(host).owners.extend(owners.iter().cloned()),
             Event::Mark { at, .. } => self.advance(at),
         }
     }
 
-    fn count_timer_acks(&mut self, at: Moment, delayed_acks: u64) {
-        let none_since = self.timer_acks.observe(at, delayed_acks);
-        for direction in self.tracks.values_mut().flat_map(|track| &mut track.directions) {
-            direction.receiver_side.count_timer_acks(delayed_acks);
-            if let Some(since) = none_since {
-                direction.refute_timers(since);
+    /// Tells how the clocks of several hosts relate. The moments of the events are on one clock already.
+    pub fn relate(&mut self, clocks: &[HostClock]) {
+        for (host, clock) in (0..).map(HostId).zip(clocks) {
+            self.hosts.at(host).clock = *clock;
+        }
+    }
+
+    fn count(&mut self, host: HostId, at: Moment, counters: Counters) {
+        self.advance(at);
+        let state = self.hosts.at(host);
+        let first = state.counters.map_or((at, counters), |[first, _]| first);
+        state.counters = Some([first, (at, counters)]);
+        let Some(delayed_acks) = counters.delayed_acks else { return };
+        let none_since = state.timer_acks.observe(at, delayed_acks);
+        for track in self.tracks.values_mut() {
+            for side in [Side::A, Side::B] {
+                if track.ends[side.other() as usize].is_none_or(|r| r.host == host) {
+                    track.directions[side as usize].count_timer_acks(delayed_acks, none_since);
+                }
             }
         }
     }
@@ -126,22 +131,25 @@ impl Engine {
         self.now = self.now.max(at);
     }
 
-    fn begin_survey(&mut self, at: Moment, wall_us: Option<i64>) {
+    fn begin_survey(&mut self, host: HostId, at: Moment, wall_us: Option<i64>) {
         self.advance(at);
-        self.survey_began = at;
-        self.tick_samples = 0;
+        let state = self.hosts.at(host);
+        state.survey_began = at;
+        state.tick_samples = 0;
         self.started_wall_us = self.started_wall_us.or(wall_us);
-        self.table.begin_survey(at);
+        self.table.begin_survey(host, at);
     }
 
-    fn take_run(&mut self, run: &[u8]) {
+    fn take_run(&mut self, host: HostId, run: &[u8]) {
+        let state = self.hosts.at(host);
         for message in messages(run) {
             match message {
-                Message::Socket { socket, defect, .. } => {
+                Message::Socket { mut socket, defect, .. } => {
+                    socket.host = host;
                     self.table.survey_socket(&socket);
-                    if self.tick_samples < TICK_SAMPLES {
-                        self.tick_samples += 1;
-                        self.meter.observe(&socket);
+                    if state.tick_samples < TICK_SAMPLES {
+                        state.tick_samples += 1;
+                        state.meter.observe(&socket);
                     }
                     if let Some(defect) = defect {
                         self.notes.defect(defect);
@@ -153,53 +161,58 @@ impl Engine {
         }
     }
 
-    fn end_survey(&mut self, at: Moment, report: &SurveyReport) {
+    fn end_survey(&mut self, host: HostId, at: Moment, report: &SurveyReport) {
         self.advance(at);
         self.surveys += 1;
         self.notes.survey(report);
         self.last_report = report.clone();
         self.table.end_survey(report.is_complete());
-        self.find_candidates();
+        self.find_candidates(host, at);
         self.retire();
-        self.forget_owners();
-        self.candidates.expire(self.survey_began);
+        self.forget_owners(host);
+        self.candidates.expire(self.hosts.of(host).survey_began);
     }
 
-    fn find_candidates(&mut self) {
-        let tick = self.tick();
+    fn find_candidates(&mut self, host: HostId, until: Moment) {
+        let began = self.hosts.of(host).survey_began;
         let mut found = Vec::new();
         for connection in self.table.connections() {
-            let interest = crate::diagnose::interest_of(&self.table, connection, tick);
+            let interest = crate::diagnose::interest_of(&self.table, connection, self.tick_of(connection));
             if interest.any() {
                 found.push((connection.id, interest));
             }
         }
         for (id, interest) in found {
-            self.candidates.add(id, interest, self.survey_began);
-            self.look_at_survey(id, interest);
+            self.candidates.add(id, interest, began);
+            self.look_at_survey(host, id, interest, until);
         }
     }
 
     /// A survey's own readings count as a look where no probe looked lately: all there is without probes.
-    fn look_at_survey(&mut self, id: ConnectionId, interest: Interest) {
-        const PROBED_LATELY_US: u64 = 100_000;
+    fn look_at_survey(&mut self, host: HostId, id: ConnectionId, interest: Interest, until: Moment) {
         if interest.class == Class::Active && !self.tracks.contains_key(&id) {
             // It merely moves data: there is nothing to remember.
             return;
         }
-        let tick = self.tick();
-        let at = self.survey_began;
+        let at = self.hosts.of(host).survey_began;
         let Some(connection) = self.table.connection(id).copied() else { return };
+        let (tick, uncertainty_us) = (self.tick_of(&connection), self.uncertainty_us(&connection));
+        let across = self.table.is_across(&connection);
+        let ends = [Side::A, Side::B].map(|side| self.table.end(&connection, side));
         let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(connection.first_seen)));
         track.opener = connection.opener;
-        if track.probed.is_some_and(|probed| at.since(probed) < PROBED_LATELY_US) {
-            return;
-        }
         for side in [Side::A, Side::B] {
-            let s = self.table.end(&connection, side).map(|entry| entry.socket);
-            let r = self.table.end(&connection, side.other()).map(|entry| entry.socket);
-            if let (Some(s), true) = (s, interest.sender[side as usize]) {
-                track.look(at, side, &s, r.as_ref(), tick, false);
+            let Some(s) = ends[side as usize].filter(|s| !across || (s.socket.host == host && s.at == at)) else {
+                continue;
+            };
+            if track.was_read_lately(side, at) {
+                continue;
+            }
+            if across {
+                let reading = Reading { from: at, until, socket: &s.socket };
+                track.look_across(side, reading, uncertainty_us, tick);
+            } else if interest.sender[side as usize] {
+                track.look(at, side, &s.socket, ends[side.other() as usize].map(|r| &r.socket), tick, false);
             }
         }
     }
@@ -224,13 +237,15 @@ impl Engine {
     }
 
     /// Forgets who held sockets that are gone, when these are the more.
-    fn forget_owners(&mut self) {
-        if self.owners.len() <= 2 * self.table.socket_count() + OWNERS_SPARED {
+    fn forget_owners(&mut self, host: HostId) {
+        let owners = &mut self.hosts.at(host).owners;
+        if owners.len() <= 2 * self.table.socket_count() + OWNERS_SPARED {
             return;
         }
-        let ends = self.tracks.values().flat_map(|track| track.ends.iter().flatten().map(|socket| socket.inode));
-        let kept: FxHashSet<u32> = self.table.entries().map(|entry| entry.socket.inode).chain(ends).collect();
-        self.owners.retain(|inode, _| kept.contains(inode));
+        let ends = self.tracks.values().flat_map(|track| track.ends.iter().flatten());
+        let sockets = self.table.entries().map(|entry| &entry.socket).chain(ends);
+        let kept: FxHashSet<u32> = sockets.filter(|socket| socket.host == host).map(|socket| socket.inode).collect();
+        owners.retain(|inode, _| kept.contains(inode));
     }
 
     fn forget_oldest(&mut self) {
@@ -286,19 +301,41 @@ impl Engine {
         &self.table
     }
 
-    /// The host, as the source told.
+    /// The host, as the source told; the first of several.
     pub fn host(&self) -> &Host {
-        &self.host
+        &self.hosts.of(HostId::default()).host
     }
 
-    /// The tick to reckon with.
+    /// All hosts, in the order of their numbers.
+    pub fn hosts(&self) -> &[HostState] {
+        self.hosts.all()
+    }
+
+    /// The tick to reckon with; the first host's.
     pub fn tick(&self) -> Tick {
-        self.meter.tick()
+        self.hosts.of(HostId::default()).tick()
     }
 
-    /// The tick as the sockets' own numbers show it, once there are enough.
+    /// The tick to reckon with where both ends of a connection are looked at: the coarser.
+    fn tick_of(&self, connection: &Connection) -> Tick {
+        let ends = [Side::A, Side::B].map(|side| self.table.end(connection, side));
+        self.coarser_tick(ends.map(|end| end.map(|entry| &entry.socket)))
+    }
+
+    fn coarser_tick(&self, ends: [Option<&Socket>; 2]) -> Tick {
+        let ticks = ends.into_iter().flatten().map(|socket| self.hosts.of(socket.host).tick());
+        ticks.max().unwrap_or_else(|| self.tick())
+    }
+
+    /// How far apart the moments of both ends can be from what they seem, µs; `None` when it is not known.
+    fn uncertainty_us(&self, connection: &Connection) -> Option<u64> {
+        let clock = |side| Some(self.hosts.of(self.table.end(connection, side)?.socket.host).clock);
+        clock(Side::A)?.between(clock(Side::B)?)
+    }
+
+    /// The tick as the sockets' own numbers show it, once there are enough; the first host's.
     pub fn measured_tick(&self) -> Option<Tick> {
-        self.meter.measured()
+        self.hosts.of(HostId::default()).measured_tick()
     }
 
     /// The latest moment that any event brought.
@@ -331,9 +368,9 @@ impl Engine {
         &self.last_report
     }
 
-    /// The first and the latest counters.
+    /// The first and the latest counters, of the first host.
     pub fn counters(&self) -> Option<&[(Moment, Counters); 2]> {
-        self.counters.as_ref()
+        self.hosts.of(HostId::default()).counters()
     }
 
     /// Everything that was survived.
@@ -346,14 +383,14 @@ impl Engine {
         self.notes.count(what);
     }
 
-    /// Everybody who is known to hold a socket, by its inode.
-    pub fn known_owners(&self) -> impl Iterator<Item = (u32, &Owners)> {
-        self.owners.iter().map(|(inode, owners)| (*inode, owners))
+    /// Everybody who is known to hold a socket, by its host and inode.
+    pub fn known_owners(&self) -> impl Iterator<Item = ((HostId, u32), &Owners)> {
+        self.hosts.owners()
     }
 
     /// Who holds a socket.
-    pub fn owners(&self, inode: u32) -> Owners {
-        self.owners.get(&inode).cloned().unwrap_or_default()
+    pub fn owners(&self, socket: &Socket) -> Owners {
+        self.hosts.of(socket.host).owners.get(&socket.inode).cloned().unwrap_or_default()
     }
 
     /// What close watching told of a connection.
@@ -402,12 +439,26 @@ impl Engine {
 
     /// The finding of a connection: its worse direction.
     pub fn finding(&self, id: ConnectionId) -> Option<Finding> {
-        Finding::of(&self.subject(id)?, self.now, self.tick(), &|inode| self.owners(inode))
+        let subject = self.subject(id)?;
+        let tick = self.coarser_tick(subject.ends);
+        Finding::of(&subject, self.now, tick, &|socket| self.owners(socket)).map(|finding| self.placed(finding))
     }
 
     /// The findings of a connection: one for each direction that has one of its own.
     pub fn findings(&self, id: ConnectionId) -> Vec<Finding> {
         let Some(subject) = self.subject(id) else { return Vec::new() };
-        Finding::all_of(&subject, self.now, self.tick(), &|inode| self.owners(inode))
+        let tick = self.coarser_tick(subject.ends);
+        let findings = Finding::all_of(&subject, self.now, tick, &|socket| self.owners(socket));
+        findings.into_iter().map(|finding| self.placed(finding)).collect()
+    }
+
+    /// The finding with the names of the hosts, where there are several.
+    fn placed(&self, mut finding: Finding) -> Finding {
+        if self.hosts.all().len() > 1 {
+            for end in [&mut finding.sender, &mut finding.receiver] {
+                end.host = end.socket.map(|socket| self.hosts.name(socket.host));
+            }
+        }
+        finding
     }
 }

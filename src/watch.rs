@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::engine::Engine;
-use crate::model::{Event, Moment};
+use crate::model::{Event, Host, Moment};
 use crate::source::{self, Clock, Live, LiveOptions, LookError};
 
 /// Share of one core that probing may take.
@@ -78,7 +78,7 @@ impl Watch {
         let engine = Engine::new(micros(options.probe_interval));
         let period_us = micros(options.interval).max(1);
         let mut watch = Self { live, engine, options, next_survey: Moment(0), period_us, survey_us: 0 };
-        let host = source::host();
+        let host = Host { monotonic_us: watch.clock().started_us(), ..source::host() };
         watch.feed(Event::Host(&host), tee);
         watch.count(tee);
         Ok(watch)

@@ -19,8 +19,8 @@ pub(super) struct Args {
     pub(super) command: Option<Command>,
     #[command(flatten)]
     pub(super) live: LiveArgs,
-    /// Replay what this file holds instead of watching this host: a recording, what `ss -D` wrote, text of `ss -tinmoe`, or
-    /// an nlmon capture
+    /// Replay what these files hold instead of watching this host, several as one picture: recordings, what `ss -D` wrote, text
+    /// of `ss -tinmoe`, nlmon captures
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "interval")]
     pub(super) from: Vec<PathBuf>,
 }
@@ -155,8 +155,8 @@ that cannot be read; 3 could not look at the sockets; 4 could not write the repo
 FILTER is the language of ss(8), extended to every field: `dport = :5432`, `notsent > 0 and unacked = 1`, `rtt > 10ms`, \
 `verdict = nagle-delayed-ack`, `pid = 42`. See docs/filter.md.")]
 pub(super) struct CheckArgs {
-    /// Judge what these files hold instead of this host: recordings, what `ss -D` wrote, text of `ss -tinmoe`, nlmon captures;
-    /// `-` is standard input. A FILTER behind them goes behind `--`
+    /// Judge what these files hold instead of this host, several as one picture: recordings, what `ss -D` wrote, text of
+    /// `ss -tinmoe`, nlmon captures; a lone `-` is standard input. A FILTER behind them goes behind `--`
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["duration", "interval", "probe_interval", "no_probe", "ipv4", "ipv6"])]
     pub(super) from: Vec<PathBuf>,
     /// How long to watch; 0s makes one survey and no probe

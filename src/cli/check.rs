@@ -26,23 +26,23 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
         return Exit::Usage;
     }
     let stop = Stop::install();
-    let reports = if args.from.is_empty() {
-        watch(args, &filter, &stop).map(|report| vec![report]).map_err(|error| (error.to_string(), Exit::CouldNotLook))
+    let report = if args.from.is_empty() {
+        watch(args, &filter, &stop).map_err(|error| (error.to_string(), Exit::CouldNotLook))
     } else {
-        from::reports(args, &filter, &stop).map_err(|error| (error.to_string(), Exit::Usage))
+        from::reported(args, &filter, &stop).map_err(|error| (error.to_string(), Exit::Usage))
     };
-    let reports = match reports {
-        Ok(reports) => reports,
+    let report = match report {
+        Ok(report) => report,
         Err((message, exit)) => {
             complain(&format!("error: {message}"));
             return exit;
         }
     };
-    if let Err(message) = write(args, &reports) {
+    if let Err(message) = write(args, &report) {
         complain(&format!("error: writing the report to standard output: {message}"));
         return Exit::CouldNotWrite;
     }
-    stop.exit().unwrap_or(match reports.iter().filter_map(Report::surest_stall).max() {
+    stop.exit().unwrap_or(match report.surest_stall() {
         Some(level) if level >= args.fail_on => Exit::Stall,
         _ => Exit::Clean,
     })
@@ -80,17 +80,11 @@ fn options(args: &CheckArgs, filter: &Filter) -> WatchOptions {
     }
 }
 
-fn write(args: &CheckArgs, reports: &[Report]) -> Result<(), String> {
-    let mut text = String::new();
-    for (n, report) in reports.iter().enumerate() {
-        if n > 0 && args.format != Format::Json {
-            text.push('\n');
-        }
-        text += &match args.format {
-            Format::Text => to_text(report, paint(args.color)),
-            Format::Json => to_json(report).map_err(|error| error.to_string())?,
-            Format::Markdown => to_markdown(report),
-        };
-    }
+fn write(args: &CheckArgs, report: &Report) -> Result<(), String> {
+    let text = match args.format {
+        Format::Text => to_text(report, paint(args.color)),
+        Format::Json => to_json(report).map_err(|error| error.to_string())?,
+        Format::Markdown => to_markdown(report),
+    };
     print(&text).map_err(|error| error.to_string())
 }

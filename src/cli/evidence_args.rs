@@ -62,9 +62,9 @@ pub(super) enum ExportFormat {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ExportArgs {
-    /// What to read; `-` is standard input
-    #[arg(value_name = "FILE")]
-    pub(super) file: PathBuf,
+    /// What to read; a lone `-` is standard input. Several make one picture, for the Markdown report
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
     /// What to write
     #[arg(long, value_enum)]
     pub(super) format: ExportFormat,

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::evidence;
 use crate::filter::Filter;
 use crate::report::{Report, Selection};
-use crate::source::file::{FileSource, SourceError};
+use crate::source::file::{FileSource, Picture, SourceError};
 
 use super::args::CheckArgs;
 use super::stop::Stop;
@@ -27,23 +27,30 @@ pub(super) fn stray_filter(files: &[PathBuf], before: &str) -> Option<String> {
     ))
 }
 
-/// One report for each file, in their order.
+/// The report on one file, or on the one picture that several make.
 ///
 /// # Errors
 /// One of them cannot be read, or holds no socket.
-pub(super) fn reports(args: &CheckArgs, filter: &Filter, stop: &Stop) -> Result<Vec<Report>, SourceError> {
+pub(super) fn reported(args: &CheckArgs, filter: &Filter, stop: &Stop) -> Result<Report, SourceError> {
     let text = args.filter_text();
     let selection = Selection { filter, filter_text: &text, all: args.all };
-    let mut reports = Vec::new();
-    for path in &args.from {
-        let mut source = FileSource::open(path)?;
-        let mut report = report(&mut source, &selection, stop)?;
-        if args.from.len() > 1 {
-            report.notes.push("several files: each was read as a picture of its own".to_owned());
-        }
-        reports.push(report);
+    together(&args.from, &selection, stop)
+}
+
+/// The same, of these files.
+///
+/// # Errors
+/// One of them cannot be read, or holds no socket.
+pub(super) fn together(files: &[PathBuf], selection: &Selection<'_>, stop: &Stop) -> Result<Report, SourceError> {
+    if let [file] = files {
+        return report(&mut FileSource::open(file)?, selection, stop);
     }
-    Ok(reports)
+    let mut picture = Picture::open(files)?;
+    let mut engine = Engine::new(NO_LOOKS_US);
+    evidence::read_together(&mut picture, &mut engine, &stop.any)?;
+    let mut report = Report::of(&engine, selection);
+    evidence::told_together(&mut report, &picture, &engine);
+    Ok(report)
 }
 
 /// The report on one source.

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, ConvertError};
 use crate::filter::Filter;
@@ -44,14 +44,12 @@ fn told(result: Result<(), Failure>) -> Exit {
 
 fn try_export(args: &ExportArgs) -> Result<(), Failure> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    let mut source = open(&args.file, output)?;
-    let format = match args.format {
-        ExportFormat::Json => Format::Json,
-        ExportFormat::Csv => Format::Csv,
-        ExportFormat::SsDump => Format::SsDump,
-        ExportFormat::SsText => Format::SsText(SsVersion::V7_1),
-        ExportFormat::Markdown => return markdown(&mut source, output, args.force),
+    let Some(format) = rows_format(args.format) else { return markdown(&args.files, output, args.force) };
+    let [file] = args.files.as_slice() else {
+        let advice = "export them one at a time, or as one report with --format markdown";
+        return Err(usage(format!("only a Markdown report is made of several files: {advice}")));
     };
+    let mut source = open(file, output)?;
     let sink = Sink::open(output, args.force, format == Format::SsDump).map_err(usage)?;
     let result = evidence::export(&mut source, format, BufWriter::new(sink)).map(drop);
     result.or_else(|error| failure(error, output))?;
@@ -59,10 +57,22 @@ fn try_export(args: &ExportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn markdown(source: &mut FileSource, output: &Path, force: bool) -> Result<(), Failure> {
+/// The format that has a row for each socket; `None` for the report.
+fn rows_format(format: ExportFormat) -> Option<Format> {
+    match format {
+        ExportFormat::Json => Some(Format::Json),
+        ExportFormat::Csv => Some(Format::Csv),
+        ExportFormat::SsDump => Some(Format::SsDump),
+        ExportFormat::SsText => Some(Format::SsText(SsVersion::V7_1)),
+        ExportFormat::Markdown => None,
+    }
+}
+
+fn markdown(files: &[PathBuf], output: &Path, force: bool) -> Result<(), Failure> {
+    files.iter().try_for_each(|file| not_itself(file, output))?;
     let stop = Stop::install();
     let selection = Selection { filter: &Filter::default(), filter_text: "", all: false };
-    let report = from::report(source, &selection, &stop).map_err(|error| (error.to_string(), Exit::Usage))?;
+    let report = from::together(files, &selection, &stop).map_err(|error| (error.to_string(), Exit::Usage))?;
     let mut sink = Sink::open(output, force, false).map_err(usage)?;
     let result = sink.write_all(to_markdown(&report).as_bytes());
     result.or_else(|error| failure(error.into(), output))
@@ -93,11 +103,17 @@ fn usage(message: String) -> Failure {
 
 /// Opens the source, unless it is what would be written over.
 fn open(file: &Path, output: &Path) -> Result<FileSource, Failure> {
+    not_itself(file, output)?;
+    FileSource::open(file).map_err(|error| usage(error.to_string()))
+}
+
+/// Refuses to write over what is read.
+fn not_itself(file: &Path, output: &Path) -> Result<(), Failure> {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
     if output.as_os_str() != "-" && identity(file).is_some_and(|this| identity(output) == Some(this)) {
         return Err(usage(format!("{} would be written over itself: name another file with -o", file.display())));
     }
-    FileSource::open(file).map_err(|error| usage(error.to_string()))
+    Ok(())
 }
 
 /// A reader that went away is no failure.

@@ -29,17 +29,11 @@ pub(super) fn replay(args: &LiveArgs, files: &[PathBuf]) -> Exit {
         complain(&message);
         return Exit::Usage;
     }
-    let [file] = files else {
-        complain(
-            "error: the display shows one file at a time\n  `stallscope check --from FILE…` reads several, each as a picture of its own",
-        );
-        return Exit::Usage;
-    };
     if let Err(message) = parse_filter(&args.filter) {
         complain(&message);
         return Exit::Usage;
     }
-    told(tui::replay(file, &options(args)))
+    told(tui::replay(files, &options(args)))
 }
 
 /// Makes a real stall on loopback, with a healthy connection and others beside it, and shows this host's connections.

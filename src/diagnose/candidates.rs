@@ -277,7 +277,7 @@ pub fn interest_of(table: &Table, connection: &Connection, tick: Tick) -> Intere
 
 fn has_shape(s: &Entry, r: Option<&Entry>, connection: &Connection, sender: Side, tick: Tick) -> bool {
     let s_opened = connection.opener.side().map(|opener| opener == sender);
-    shape(&Cut { s: &s.socket, r: r.map(|r| &r.socket), s_opened, quiet: None, tick }).is_some()
+    shape(&Cut { s: &s.socket, r: r.map(|r| &r.socket), s_opened, quiet: None, r_lag_us: 0, tick }).is_some()
 }
 
 /// What the growth of S and R says of the direction in which S sends. S was busy for longer than its segments' round trips

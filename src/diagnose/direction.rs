@@ -56,6 +56,8 @@ pub struct Exhibit {
     pub r: Option<Socket>,
     /// Whether no segment of R was on its way to S.
     pub quiet: Option<bool>,
+    /// How long before `at` R was read, µs.
+    pub r_lag_us: u64,
     cause: Cause,
     weight: u32,
 }
@@ -69,6 +71,8 @@ pub struct Look<'a> {
     pub s: &'a Socket,
     /// The receiver, when it is visible.
     pub r: Option<&'a Socket>,
+    /// How long before `at` R was read, µs: 0 where both ends were read together.
+    pub r_lag_us: u64,
     /// Whether S opened the connection, when known.
     pub s_opened: Option<bool>,
     /// The kernel's tick.
@@ -106,7 +110,8 @@ impl Direction {
                 ack_gap::glance(look.s, r, look.s_opened)
             }
         });
-        let cut = Cut { s: look.s, r: look.r, s_opened: look.s_opened, quiet, tick: look.tick };
+        let Look { s, r, r_lag_us, s_opened, tick, .. } = *look;
+        let cut = Cut { s, r, s_opened, quiet, r_lag_us, tick };
         self.tally.see(&cut);
         self.see_drain(look.at, &cut);
         let shape = shape(&cut);
@@ -201,7 +206,8 @@ impl Direction {
             }
             _ => 1,
         };
-        let exhibit = Exhibit { at, s: *cut.s, r: cut.r.copied(), quiet: cut.quiet, cause: shape.cause(), weight };
+        let Cut { quiet, r_lag_us, .. } = *cut;
+        let exhibit = Exhibit { at, s: *cut.s, r: cut.r.copied(), quiet, r_lag_us, cause: shape.cause(), weight };
         match self.exhibits.iter_mut().find(|old| old.cause == exhibit.cause) {
             Some(old) if weight >= old.weight => *old = exhibit,
             Some(_) => {}
@@ -249,10 +255,11 @@ impl Direction {
         drained >= DRAINS_THAT_TELL.into() && late * LATE_DRAINS_ALLOWED < drained
     }
 
-    /// No delayed-ACK timer of R's namespace has fired since: it ended nothing. A receiver that cannot be seen has a namespace
-    /// of its own.
-    pub fn refute_timers(&mut self, since: Moment) {
-        if self.is_paired() {
+    /// Takes the count of acknowledgements that delayed-ACK timers of R's namespace sent; none has fired since `none_since`, and
+    /// ended nothing. A receiver that cannot be seen has a namespace of its own.
+    pub fn count_timer_acks(&mut self, delayed_acks: u64, none_since: Option<Moment>) {
+        self.receiver_side.count_timer_acks(delayed_acks);
+        if let Some(since) = none_since.filter(|_| self.is_paired()) {
             self.log.refute_timers(since);
         }
     }

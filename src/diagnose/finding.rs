@@ -79,6 +79,8 @@ pub struct FindingEnd {
     pub ip: std::net::IpAddr,
     /// Its port.
     pub port: u16,
+    /// The name of the host that its socket was seen on, where there are several.
+    pub host: Option<String>,
     /// Who holds it.
     pub owners: Owners,
 }
@@ -162,26 +164,32 @@ impl Finding {
         self.hold.over_ms.filter(|ms| *ms >= OVER_MS && self.gone.is_none())
     }
 
+    /// Whether both ends were seen, on two hosts.
+    fn is_across(&self) -> bool {
+        let hosts = self.sender.socket.zip(self.receiver.socket);
+        hosts.is_some_and(|(sender, receiver)| sender.host != receiver.host)
+    }
+
     /// Fills in who holds both ends, and the advice that depends on it.
-    pub fn set_owners(&mut self, owners: &dyn Fn(u32) -> Owners) {
+    pub fn set_owners(&mut self, owners: &dyn Fn(&Socket) -> Owners) {
         for end in [&mut self.sender, &mut self.receiver] {
             if let Some(socket) = &end.socket {
-                end.owners = owners(socket.inode);
+                end.owners = owners(socket);
             }
         }
         let held = self.sender.socket.and_then(|socket| socket.info?.notsent_bytes());
         self.advice = advise(self.verdict, runtime_of(&self.sender.owners), held);
     }
 
-    /// Builds the finding of a connection, worst direction. `owners` tells who holds a socket inode. `None` when not even one
+    /// Builds the finding of a connection, worst direction. `owners` tells who holds a socket. `None` when not even one
     /// end is known.
-    pub fn of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(u32) -> Owners) -> Option<Self> {
+    pub fn of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(&Socket) -> Owners) -> Option<Self> {
         let (side, verdict, level) = subject.judge();
         Self::of_direction(subject, (side, verdict, level), now, tick, owners)
     }
 
     /// The findings of both directions, where each has one of its own; else the one of the connection.
-    pub fn all_of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(u32) -> Owners) -> Vec<Self> {
+    pub fn all_of(subject: &Subject<'_>, now: Moment, tick: Tick, owners: &dyn Fn(&Socket) -> Owners) -> Vec<Self> {
         let mut found = Vec::new();
         for side in [Side::A, Side::B] {
             let judged = subject.track.and_then(|track| track.directions[side as usize].verdict());
@@ -200,7 +208,7 @@ impl Finding {
         (side, verdict, level): (Side, Verdict, Option<Level>),
         now: Moment,
         tick: Tick,
-        owners: &dyn Fn(u32) -> Owners,
+        owners: &dyn Fn(&Socket) -> Owners,
     ) -> Option<Self> {
         let direction = subject.track.map(|track| &track.directions[side as usize]);
         let exhibit = direction.and_then(|direction| direction.exhibit_of(verdict));
@@ -208,8 +216,10 @@ impl Finding {
             Some(exhibit) => (Some(&exhibit.s), exhibit.r.as_ref()),
             None => (subject.ends[side as usize], subject.ends[side.other() as usize]),
         };
-        let sender = end_of(s, r, owners)?;
-        let receiver = end_of(r, s, owners)?;
+        // An end that the exhibit is without may be known from another host's readings.
+        let shown = [s.or(subject.ends[side as usize]), r.or(subject.ends[side.other() as usize])];
+        let sender = end_of(shown[0], shown[1], owners)?;
+        let receiver = end_of(shown[1], shown[0], owners)?;
         let hold = subject.figures(side, verdict, now);
         let s_opened = subject.opener.side().map(|opener| opener == side);
         let held = exhibit.and_then(|exhibit| exhibit.s.info?.notsent_bytes());
@@ -249,13 +259,14 @@ fn runtime_of(owners: &Owners) -> Runtime {
     names.map(Runtime::of_name).find(|runtime| *runtime != Runtime::Other).unwrap_or(Runtime::Other)
 }
 
-fn end_of(this: Option<&Socket>, other: Option<&Socket>, owners: &dyn Fn(u32) -> Owners) -> Option<FindingEnd> {
+fn end_of(this: Option<&Socket>, other: Option<&Socket>, owners: &dyn Fn(&Socket) -> Owners) -> Option<FindingEnd> {
     let end = this.map(|socket| socket.local).or_else(|| other.map(|socket| socket.remote))?;
     Some(FindingEnd {
         socket: this.copied(),
         ip: end.ip,
         port: end.port,
-        owners: this.map_or(Owners::NotLooked, |socket| owners(socket.inode)),
+        host: None,
+        owners: this.map_or(Owners::NotLooked, |socket| owners(socket)),
     })
 }
 
@@ -314,7 +325,8 @@ fn tests(verdict: Verdict, both_ends: bool, unwatched: bool) -> Vec<&'static Tes
 }
 
 fn evidence(exhibit: &Exhibit, verdict: Verdict, s_opened: Option<bool>, tick: Tick, unwatched: bool) -> Vec<Fact> {
-    let cut = Cut { s: &exhibit.s, r: exhibit.r.as_ref(), s_opened, quiet: exhibit.quiet, tick };
+    let Exhibit { s, r, quiet, r_lag_us, .. } = exhibit;
+    let cut = Cut { s, r: r.as_ref(), s_opened, quiet: *quiet, r_lag_us: *r_lag_us, tick };
     tests(verdict, cut.r.is_some(), unwatched).into_iter().map(|test| test.word(&cut)).collect()
 }
 
@@ -391,6 +403,13 @@ fn unknown(finding: &Finding, direction: Option<&Direction>) -> Vec<String> {
             "the {who} is on another host or in another network namespace; run stallscope there at the same time to see both ends"
         ));
     }
+    if finding.is_across() && finding.level == Some(Level::Suspected) {
+        unknown.push(
+            "both ends were read, each on its host, but not at times that can be compared: the clocks are not related closely \
+             enough, or the files overlap too little"
+                .to_owned(),
+        );
+    }
     let socket = finding.sender.socket.as_ref().or(finding.receiver.socket.as_ref());
     let info = socket.and_then(|socket| socket.info.as_ref());
     if socket.is_some() && info.is_none() {
@@ -448,7 +467,7 @@ fn summary(finding: &Finding, held: Option<u32>, direction: Option<&Direction>) 
             "a remote sender looks held by Nagle's algorithm while this end's delayed ACK waits 40 ms, again and again"
                 .to_owned()
         }
-        Verdict::NagleDelayedAck if finding.receiver.socket.is_none() => {
+        Verdict::NagleDelayedAck if finding.receiver.socket.is_none() || finding.level == Some(Level::Suspected) => {
             format!(
                 "Nagle's algorithm holds {held}{length}, for an acknowledgement that the remote peer seems to delay"
             )

@@ -424,11 +424,8 @@ fn age_us(cut: &Cut<'_>, cause: Cause) -> u64 {
 
 /// When the hold was let go: the earliest of the events that S and R report since the last look that met it.
 fn release_moment(at: Moment, cut: &Cut<'_>, last_seen: Moment) -> Moment {
-    let ages = [
-        cut.s_info().and_then(TcpInfo::last_data_sent),
-        cut.s_info().and_then(TcpInfo::last_ack_recv),
-        cut.r_info().and_then(TcpInfo::last_data_recv),
-    ];
-    let moments = ages.into_iter().flatten().map(|ms| at.before(u64::from(ms) * 1000));
+    let acked = cut.s_info().and_then(TcpInfo::last_ack_recv).map(|ms| u64::from(ms) * 1000);
+    let ages = [cut.s_age_us(), acked, cut.r_age_us()];
+    let moments = ages.into_iter().flatten().map(|age| at.before(age));
     moments.filter(|moment| *moment > last_seen).min().unwrap_or(at)
 }

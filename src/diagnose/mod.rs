@@ -19,6 +19,7 @@ mod tick;
 mod timer_acks;
 mod track;
 mod verdict;
+mod weave;
 
 pub use advice::{Advice, AdvisedSide, Runtime};
 pub use candidates::{Candidates, Class, Interest, interest_of};
@@ -32,3 +33,4 @@ pub use tick::{Tick, TickMeter};
 pub use timer_acks::TimerAcks;
 pub use track::Track;
 pub use verdict::{Level, Severity, Verdict};
+pub use weave::{Lay, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};

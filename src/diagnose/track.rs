@@ -6,6 +6,7 @@ use crate::wire::Socket;
 use super::direction::{Direction, Look};
 use super::tick::Tick;
 use super::verdict::{Level, Severity, Verdict};
+use super::weave::{Lay, Reading, Weave};
 
 /// A connection under watch.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Track {
     pub gone: Option<Moment>,
     /// When it was first seen.
     pub since: Moment,
+    /// The readings of both ends, where they are on two hosts.
+    weave: Option<Box<Weave>>,
 }
 
 impl Track {
@@ -37,17 +40,78 @@ impl Track {
             probes: 0,
             gone: None,
             since,
+            weave: None,
         }
     }
 
     /// Takes a look at the direction in which `sender` sends; `is_cut` as in [`Look::is_cut`].
     pub fn look(&mut self, at: Moment, sender: Side, s: &Socket, r: Option<&Socket>, tick: Tick, is_cut: bool) {
+        self.look_apart(at, sender, s, r.map(|r| (r, 0)), tick, is_cut);
+    }
+
+    /// The same, of an R that was read some time before S, µs.
+    fn look_apart(
+        &mut self,
+        at: Moment,
+        sender: Side,
+        s: &Socket,
+        r: Option<(&Socket, u64)>,
+        tick: Tick,
+        is_cut: bool,
+    ) {
         let s_opened = self.opener.side().map(|opener| opener == sender);
-        self.directions[sender as usize].look(&Look { at, s, r, s_opened, tick, is_cut });
+        let (r, r_lag_us) = (r.map(|r| r.0), r.map_or(0, |r| r.1));
+        self.directions[sender as usize].look(&Look { at, s, r, r_lag_us, s_opened, tick, is_cut });
         self.ends[sender as usize] = Some(*s);
         if let Some(r) = r {
             self.ends[sender.other() as usize] = Some(*r);
         }
+    }
+
+    /// Whether a probe or a survey of the end's host read it in the last tenth of a second.
+    pub fn was_read_lately(&self, side: Side, at: Moment) -> bool {
+        const LATELY_US: u64 = 100_000;
+        let read = match &self.weave {
+            Some(weave) => weave.last_read(side),
+            None => self.probed,
+        };
+        read.is_some_and(|read| at.since(read) < LATELY_US)
+    }
+
+    /// Takes a reading of one end alone.
+    pub fn look_alone(&mut self, at: Moment, side: Side, socket: &Socket, tick: Tick) {
+        self.look(at, side, socket, None, tick, true);
+        self.directions[side.other() as usize].look_at_receiver(at, socket, tick);
+    }
+
+    /// Takes a reading of one end, whose peer is read on another host. What both ends tell together takes the place of what
+    /// one of them suggested before. Answers whether it told anything.
+    pub fn look_across(&mut self, side: Side, reading: Reading<'_>, uncertainty_us: Option<u64>, tick: Tick) -> bool {
+        let Reading { from, socket, .. } = reading;
+        let weave = self.weave.get_or_insert_default();
+        let was_together = weave.is_together();
+        let lay = weave.take(side, reading, uncertainty_us);
+        if was_together != weave.is_together() && !self.is_stalled_by_both() {
+            self.directions = Default::default();
+        }
+        match lay {
+            Lay::Together(woven) => {
+                let r = Some((&woven.r, woven.r_lag_us));
+                self.look_apart(woven.at, side, socket, r, tick, true);
+            }
+            Lay::Alone if !self.is_stalled_by_both() => self.look_alone(from, side, socket, tick),
+            Lay::Alone | Lay::Nothing => {
+                self.ends[side as usize] = Some(*socket);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether both ends told of a stall: one end alone, before or after, does not take that away.
+    fn is_stalled_by_both(&self) -> bool {
+        self.verdict()
+            .is_some_and(|(_, verdict, level)| verdict.severity() == Severity::Stall && level > Level::Suspected)
     }
 
     /// The worse of the two directions: which side sends in it, what it is and how sure that is.

@@ -1,6 +1,9 @@
 //! Taking a probe's answers: from four messages to two consistent looks.
 
-use super::{Cookie, Engine, Message, Moment, ProbeTarget, Side, Socket, Track, messages};
+use crate::diagnose::unchanged;
+use crate::model::READ_WITHIN_US;
+
+use super::{Cookie, Engine, HostId, Message, Moment, ProbeTarget, Reading, Side, Socket, Track, messages};
 
 /// The readings of one probe, in the order asked.
 #[derive(Default)]
@@ -11,19 +14,20 @@ struct Readings {
 }
 
 impl Engine {
-    pub(super) fn take_probe(&mut self, at: Moment, target: ProbeTarget, answers: &[u8]) {
+    pub(super) fn take_probe(&mut self, host: HostId, at: Moment, target: ProbeTarget, answers: &[u8]) {
         self.advance(at);
-        let readings = self.read_answers(target, answers);
-        let Some(entry) = self.table.socket(target.first) else { return };
+        let readings = self.read_answers(host, target, answers);
+        let Some(entry) = self.table.socket(host, target.first) else { return };
         let (id, first_side) = (entry.connection, entry.side);
         let Some(connection) = self.table.connection(id) else { return };
         let (since, opener) = (connection.first_seen, connection.opener);
+        let (tick, uncertainty_us) = (self.tick_of(connection), self.uncertainty_us(connection));
+        let across = self.table.is_across(connection);
         if readings.gone {
             // The next survey tells whether anything is left of it.
             self.notes.count("probed socket vanished");
             self.candidates.remove(id);
         }
-        let tick = self.meter.tick();
         let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(since)));
         track.opener = opener;
         if readings.first[0].is_some() || readings.second[0].is_some() {
@@ -32,9 +36,18 @@ impl Engine {
             track.probed = Some(at);
         }
         for socket in readings.first.iter().chain(&readings.second).flatten() {
-            self.meter.observe(socket);
+            self.hosts.at(host).meter.observe(socket);
         }
-        let looked = look(track, at, target, first_side, &readings, tick);
+        let looked = match (&readings.first[0], across) {
+            (Some(socket), true) => {
+                // A clock that is read before the request and a reading that is late are no more than this apart, but where the
+                // machine is out of breath.
+                let reading = Reading { from: at, until: at.after(READ_WITHIN_US), socket };
+                track.look_across(first_side, reading, uncertainty_us, tick)
+            }
+            (None, true) => false,
+            (_, false) => look(track, at, target, first_side, &readings, tick),
+        };
         if looked {
             let ato = readings.first.iter().chain(&readings.second).flatten();
             let ato = ato.filter_map(|socket| socket.info?.ato()).filter(|ato| *ato > 0).min();
@@ -47,7 +60,7 @@ impl Engine {
         }
     }
 
-    fn read_answers(&mut self, target: ProbeTarget, answers: &[u8]) -> Readings {
+    fn read_answers(&mut self, host: HostId, target: ProbeTarget, answers: &[u8]) -> Readings {
         let mut readings = Readings::default();
         for (place, message) in messages(answers).enumerate() {
             // Asked in the order first, second, first, second; alone, the first is asked once.
@@ -56,7 +69,8 @@ impl Engine {
                 _ => (target.first, &mut readings.first),
             };
             match message {
-                Message::Socket { socket, .. } if is(&socket, wanted) => {
+                Message::Socket { mut socket, .. } if is(&socket, wanted) => {
+                    socket.host = host;
                     if let Some(slot) = slots.get_mut(place / 2) {
                         *slot = Some(socket);
                     }
@@ -98,8 +112,7 @@ fn look(
     let [b1, b2] = readings.second.each_ref().map(Option::as_ref);
     if target.second.is_none() {
         let Some(a) = a1 else { return false };
-        track.look(at, first, a, None, tick, true);
-        track.directions[first.other() as usize].look_at_receiver(at, a, tick);
+        track.look_alone(at, first, a, tick);
         return true;
     }
     let mut looked = false;
@@ -116,14 +129,4 @@ fn look(
         looked = true;
     }
     looked
-}
-
-/// Whether a socket did nothing between two readings. Times are left out: they run by themselves.
-fn unchanged(before: &Socket, after: &Socket) -> bool {
-    let still = |socket: &Socket| {
-        let info = socket.info?;
-        let queues = (socket.state, socket.rqueue, socket.wqueue, info.notsent_bytes(), info.unacked());
-        Some((queues, info.bytes_acked(), info.bytes_received(), info.segs_in(), info.segs_out(), info.bytes_sent()))
-    };
-    still(before) == still(after)
 }

@@ -9,6 +9,6 @@ mod take;
 mod tap;
 
 pub use convert::{ConvertError, export, redact};
-pub use read::{read, told};
+pub use read::{read, read_together, told, told_together};
 pub use take::{Progress, TakeError, TakeOptions, take};
 pub use tap::Tap;

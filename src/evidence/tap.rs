@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::model::{ConnectionId, Event, EventBuf, ProbeTarget};
 use crate::record::Writer;
 use crate::report::matching;
-use crate::wire::{Cookie, Message, TcpState, messages};
+use crate::wire::{Cookie, HostId, Message, TcpState, messages};
 
 /// Alignment of netlink messages, bytes (`NLMSG_ALIGNTO`).
 const ALIGN: usize = 4;
@@ -27,8 +27,11 @@ impl Kept {
     /// has no gaps.
     fn update(&mut self, engine: &Engine, filter: &Filter) {
         let table = engine.table();
-        let known: Vec<ConnectionId> =
-            self.cookies.iter().filter_map(|cookie| Some(table.socket(*cookie)?.connection)).collect();
+        let known: Vec<ConnectionId> = self
+            .cookies
+            .iter()
+            .filter_map(|cookie| Some(table.socket(HostId::default(), *cookie)?.connection))
+            .collect();
         self.cookies.clear();
         self.ports.clear();
         for id in matching(engine, filter).into_iter().chain(known) {

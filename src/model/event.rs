@@ -107,6 +107,12 @@ pub struct Host {
     pub autocorking: Option<u32>,
     /// `net.ipv4.tcp_congestion_control`.
     pub congestion: Option<String>,
+    /// Identity of the boot (`/proc/sys/kernel/random/boot_id`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+    /// The source's moment zero on the boot's monotonic clock (`CLOCK_MONOTONIC`), µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monotonic_us: Option<u64>,
     /// Version of the stallscope that looked.
     pub tool_version: String,
 }

@@ -3,6 +3,7 @@
 //! **Architecture invariant:** pure. No clock, file or socket; time comes in with each [`Event`]. It knows `wire`'s records
 //! and nothing else of this crate, and it holds no opinion: opinions are `diagnose`'s.
 
+mod clock;
 mod connection;
 mod event;
 mod event_buf;
@@ -11,6 +12,7 @@ mod notes;
 mod table;
 mod time;
 
+pub use clock::{ClockSource, HostClock, READ_WITHIN_US};
 pub use connection::{Connection, ConnectionId, Opener, Side};
 pub use event::{Counters, Event, Host, Owner, Owners, ProbeTarget, SurveyReport};
 pub use event_buf::EventBuf;

@@ -1,14 +1,16 @@
-//! All sockets of one network namespace, by identity, with the connections that they make.
+//! All sockets by identity, with the connections that they make: of one network namespace, or of several hosts.
 
 use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::wire::{Cookie, Endpoint, Socket, TcpState};
+use crate::wire::{Cookie, Endpoint, HostId, Socket, TcpState};
 
 use super::connection::{Connection, ConnectionId, Opener, Side, opened_by_counts};
 use super::growth::Growth;
 use super::time::Moment;
+
+mod hosts;
 
 /// A dump is not a snapshot: a stable socket can be missed by one. Only after this many complete surveys without it is a
 /// socket taken to be gone.
@@ -39,9 +41,10 @@ pub struct Entry {
     missed: u8,
 }
 
-/// Addresses and ports as one end sees them.
+/// Addresses and ports as one end sees them, and the host that it is on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Tuple {
+    host: HostId,
     local: (IpAddr, u16),
     remote: (IpAddr, u16),
 }
@@ -49,11 +52,11 @@ struct Tuple {
 impl Tuple {
     fn of(socket: &Socket) -> Self {
         let plain = |end: Endpoint| (end.ip, end.port);
-        Self { local: plain(socket.local), remote: plain(socket.remote) }
+        Self { host: socket.host, local: plain(socket.local), remote: plain(socket.remote) }
     }
 
     fn seen_from_the_other_end(self) -> Self {
-        Self { local: self.remote, remote: self.local }
+        Self { local: self.remote, remote: self.local, ..self }
     }
 }
 
@@ -63,54 +66,85 @@ struct Slot {
     connection: Option<Connection>,
 }
 
-/// The sockets and connections of one namespace.
+/// Where the surveys of one host stand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surveys {
+    number: u32,
+    began: Moment,
+    /// Time between the latest two, µs.
+    period_us: u64,
+}
+
+/// The sockets and connections of one namespace, or of several hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     entries: Vec<Option<Entry>>,
     free_entries: Vec<u32>,
-    by_cookie: FxHashMap<Cookie, u32>,
+    by_cookie: FxHashMap<(HostId, Cookie), u32>,
     by_tuple: FxHashMap<Tuple, u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    listening: FxHashSet<u16>,
-    survey: u32,
+    listening: FxHashSet<(HostId, u16)>,
+    /// By host.
+    surveys: Vec<Surveys>,
+    /// The host whose survey is in progress, or was the latest.
+    host: HostId,
     began: Moment,
+    /// Sockets that two sources show, of which one is left out.
+    doubled: FxHashSet<(HostId, Cookie)>,
+    /// Sockets whose peer could be one of several on other hosts.
+    ambiguous: FxHashSet<(HostId, Cookie)>,
 }
 
 impl std::fmt::Debug for Tuple {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} {:?}", self.local, self.remote)
+        write!(f, "{} {:?} {:?}", self.host.0, self.local, self.remote)
     }
 }
 
 impl Table {
-    /// Begins a survey: sockets that follow belong to it.
-    pub fn begin_survey(&mut self, at: Moment) {
-        self.survey = self.survey.wrapping_add(1);
-        self.began = at;
-        self.listening.clear();
+    /// Begins a survey of a host: sockets that follow belong to it.
+    pub fn begin_survey(&mut self, host: HostId, at: Moment) {
+        let place = usize::from(host.0);
+        if self.surveys.len() <= place {
+            self.surveys.resize(place + 1, Surveys::default());
+        }
+        let surveys = &mut self.surveys[place];
+        let period_us = if surveys.number == 0 { 0 } else { at.since(surveys.began) };
+        *surveys = Surveys { number: surveys.number.wrapping_add(1), began: at, period_us };
+        (self.host, self.began) = (host, at);
+        self.listening.retain(|(other, _)| *other != host);
+    }
+
+    /// The number of the survey in progress, of its host.
+    fn survey(&self) -> u32 {
+        self.surveys.get(usize::from(self.host.0)).map_or(0, |surveys| surveys.number)
     }
 
     /// Takes one socket of the survey in progress. A socket that the dump listed before is ignored.
     pub fn survey_socket(&mut self, socket: &Socket) {
         if socket.state == TcpState::LISTEN {
-            self.listening.insert(socket.local.port);
+            self.listening.insert((socket.host, socket.local.port));
             return;
         }
         if socket.state == TcpState::TIME_WAIT {
             return;
         }
-        match self.by_cookie.get(&socket.cookie) {
-            Some(&index) => self.update(index, socket),
+        match self.by_cookie.get(&(socket.host, socket.cookie)).copied() {
+            Some(index) => self.update(index, socket),
+            None if self.is_double(socket) => {
+                self.doubled.insert((socket.host, socket.cookie));
+            }
             None => self.insert(socket),
         }
     }
 
     /// Ends the survey: forgets sockets that complete surveys no longer list, and tells who opened what.
     pub fn end_survey(&mut self, complete: bool) {
+        let survey = self.survey();
         for index in 0..self.entries.len() {
             let Some(entry) = &mut self.entries[index] else { continue };
-            if entry.survey == self.survey {
+            if entry.socket.host != self.host || entry.survey == survey {
                 continue;
             }
             entry.missed += u8::from(complete);
@@ -118,12 +152,14 @@ impl Table {
                 self.remove(index);
             }
         }
+        self.join_hosts();
         self.find_openers();
     }
 
     fn update(&mut self, index: u32, socket: &Socket) {
+        let survey = self.survey();
         let Some(entry) = self.entries.get_mut(index as usize).and_then(Option::as_mut) else { return };
-        if entry.survey == self.survey {
+        if entry.survey == survey {
             return;
         }
         let growth = Growth::between(&entry.socket, socket, self.began.since(entry.at));
@@ -133,7 +169,7 @@ impl Table {
         entry.socket = *socket;
         entry.at = self.began;
         entry.readings = entry.readings.saturating_add(1);
-        entry.survey = self.survey;
+        entry.survey = survey;
         entry.missed = 0;
         entry.opened = entry.opened.or_else(|| opened_by_counts(socket));
     }
@@ -155,10 +191,10 @@ impl Table {
             connection,
             side,
             opened: opened_by_counts(socket),
-            survey: self.survey,
+            survey: self.survey(),
             missed: 0,
         });
-        self.by_cookie.insert(socket.cookie, index);
+        self.by_cookie.insert((socket.host, socket.cookie), index);
         self.by_tuple.insert(tuple, index);
     }
 
@@ -192,8 +228,9 @@ impl Table {
         let Some(entry) = self.entries[index].take() else { return };
         let number = index_of(index);
         self.free_entries.push(number);
-        if self.by_cookie.get(&entry.socket.cookie) == Some(&number) {
-            self.by_cookie.remove(&entry.socket.cookie);
+        let key = (entry.socket.host, entry.socket.cookie);
+        if self.by_cookie.get(&key) == Some(&number) {
+            self.by_cookie.remove(&key);
         }
         let tuple = Tuple::of(&entry.socket);
         if self.by_tuple.get(&tuple) == Some(&number) {
@@ -236,8 +273,9 @@ impl Table {
         let Some(entry) = self.end(connection, Side::A).or_else(|| self.end(connection, Side::B)) else {
             return Opener::Unknown;
         };
-        let here = self.listening.contains(&entry.socket.local.port);
-        let there = connection.is_paired() && self.listening.contains(&entry.socket.remote.port);
+        let peer = self.end(connection, entry.side.other());
+        let here = self.listening.contains(&(entry.socket.host, entry.socket.local.port));
+        let there = peer.is_some_and(|peer| self.listening.contains(&(peer.socket.host, peer.socket.local.port)));
         match (here, there) {
             (true, false) => Opener::ListeningPort(entry.side.other()),
             (false, true) => Opener::ListeningPort(entry.side),
@@ -262,8 +300,8 @@ impl Table {
     }
 
     /// The socket of that identity, as last surveyed.
-    pub fn socket(&self, cookie: Cookie) -> Option<&Entry> {
-        let index = *self.by_cookie.get(&cookie)?;
+    pub fn socket(&self, host: HostId, cookie: Cookie) -> Option<&Entry> {
+        let index = *self.by_cookie.get(&(host, cookie))?;
         self.entries.get(index as usize)?.as_ref()
     }
 
@@ -287,9 +325,9 @@ impl Table {
         self.slots.len() - self.free_slots.len()
     }
 
-    /// Whether anything listens on that port.
-    pub fn is_listening(&self, port: u16) -> bool {
-        self.listening.contains(&port)
+    /// Whether anything on that host listens on that port.
+    pub fn is_listening(&self, host: HostId, port: u16) -> bool {
+        self.listening.contains(&(host, port))
     }
 }
 

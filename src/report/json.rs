@@ -9,7 +9,7 @@ use crate::diagnose::{Advice, Answer, Fact, Finding, FindingEnd, HoldFigures, Le
 use crate::model::{Owner, Owners};
 use crate::wire::{FIELDS, Socket};
 
-use super::Report;
+use super::{Report, ReportHost};
 
 /// The schema's name and version.
 pub const SCHEMA: &str = "stallscope.check/1";
@@ -19,6 +19,7 @@ struct Document<'a> {
     schema: &'static str,
     tool: Tool,
     host: HostJson<'a>,
+    hosts: Vec<OneHostJson<'a>>,
     watch: Watch<'a>,
     sockets: usize,
     connections: usize,
@@ -53,6 +54,23 @@ struct HostJson<'a> {
 }
 
 #[derive(Serialize)]
+struct OneHostJson<'a> {
+    file: &'a str,
+    hostname: &'a str,
+    kernel: &'a str,
+    netns: Option<u64>,
+    hz: u32,
+    clock: ClockJson,
+}
+
+#[derive(Serialize)]
+struct ClockJson {
+    source: &'static str,
+    ahead_ms: Option<f64>,
+    uncertainty_ms: Option<f64>,
+}
+
+#[derive(Serialize)]
 struct Watch<'a> {
     started: Option<String>,
     duration_ms: u64,
@@ -84,6 +102,8 @@ struct EndJson<'a> {
     address: String,
     port: u16,
     local: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cookie: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +189,7 @@ fn document(report: &Report) -> Document<'_> {
             delayed_ack_locked: report.counters.delayed_ack_locked,
             tcp_auto_corking: report.counters.auto_corking,
         },
+        hosts: report.hosts.iter().map(one_host_json).collect(),
         watch: Watch {
             started: report.started_wall_us.and_then(rfc3339),
             duration_ms: report.duration_us / 1000,
@@ -183,6 +204,22 @@ fn document(report: &Report) -> Document<'_> {
         matched: report.matched,
         idle: report.idle,
         findings: report.findings.iter().map(finding_json).collect(),
+    }
+}
+
+fn one_host_json(shown: &ReportHost) -> OneHostJson<'_> {
+    let clock = &shown.clock;
+    OneHostJson {
+        file: &shown.file,
+        hostname: &shown.host.hostname,
+        kernel: &shown.host.kernel,
+        netns: shown.host.netns,
+        hz: shown.tick.hz(),
+        clock: ClockJson {
+            source: clock.source.as_str(),
+            ahead_ms: clock.ahead_us.map(|us| us as f64 / 1e3),
+            uncertainty_ms: clock.uncertainty_us.map(|us| us as f64 / 1e3),
+        },
     }
 }
 
@@ -216,6 +253,7 @@ fn end_json(end: &FindingEnd) -> EndJson<'_> {
         address: end.ip.to_string(),
         port: end.port,
         local: socket.is_some(),
+        host: end.host.as_deref(),
         cookie: socket.map(|socket| format!("{:x}", socket.cookie.0)),
         uid: socket.map(|socket| socket.uid),
         inode: socket.map(|socket| socket.inode),

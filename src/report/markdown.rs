@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::diagnose::{Answer, Finding, FindingEnd};
 
 use super::words::{clean, count, ms};
-use super::{Report, owners_phrase};
+use super::{Report, host_words, owners_phrase};
 
 /// The report as Markdown.
 pub fn to_markdown(report: &Report) -> String {
@@ -30,10 +30,13 @@ pub fn to_markdown(report: &Report) -> String {
     if !report.filter.is_empty() {
         let _ = writeln!(out, "Filter: `{}`\n", report.filter.replace('`', "'"));
     }
+    for (n, host) in report.hosts.iter().enumerate() {
+        let _ = writeln!(out, "- host {}: {}", n + 1, escape(&host_words(host)));
+    }
     for note in &report.notes {
         let _ = writeln!(out, "- note: {}", escape(note));
     }
-    if !report.notes.is_empty() {
+    if !report.notes.is_empty() || !report.hosts.is_empty() {
         out.push('\n');
     }
     for finding in &report.findings {

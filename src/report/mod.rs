@@ -13,8 +13,8 @@ mod trial_text;
 mod words;
 
 use crate::diagnose::{Finding, Level, Severity, Tick, Verdict};
-use crate::engine::Engine;
-use crate::model::{Counters, Host, Owners};
+use crate::engine::{Engine, HostState};
+use crate::model::{Counters, Host, HostClock, Owners};
 
 pub use json::to_json;
 pub use markdown::{finding_to_markdown, to_markdown};
@@ -24,7 +24,7 @@ pub use style::Paint;
 pub use text::to_text;
 pub use trial_data::{LAB_SCHEMA, trials_to_csv, trials_to_json};
 pub use trial_text::{trials_to_text, unexpected};
-pub use words::{clean, count};
+pub use words::{clean, clock_words, count};
 
 /// How the tick is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +48,26 @@ impl TickSource {
     }
 }
 
+/// One of several hosts that a report is about.
+#[derive(Clone, Debug)]
+pub struct ReportHost {
+    /// The file that shows it.
+    pub file: String,
+    /// The host, as its file tells.
+    pub host: Host,
+    /// The kernel's tick.
+    pub tick: Tick,
+    /// Its clock, against that of the first.
+    pub clock: HostClock,
+}
+
 /// Everything that a report says.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The host.
+    /// The host; the first of several.
     pub host: Host,
+    /// All hosts, where there are several.
+    pub hosts: Vec<ReportHost>,
     /// The kernel's tick.
     pub tick: Tick,
     /// How the tick is known.
@@ -118,13 +133,14 @@ impl Report {
         };
         Self {
             host: engine.host().clone(),
+            hosts: Vec::new(),
             tick: engine.tick(),
             tick_source,
             started_wall_us: engine.started_wall_us(),
             duration_us: engine.watched_us(),
             surveys: engine.surveys(),
             probes: engine.probes(),
-            notes: engine.notes().lines().collect(),
+            notes: engine.notes().lines().chain(hosts_notes(engine)).collect(),
             sockets: table.socket_count(),
             connections: table.connection_count(),
             paired: table.connections().filter(|connection| connection.is_paired()).count(),
@@ -145,19 +161,30 @@ impl Report {
     /// Fills in who holds the sockets.
     pub fn name_owners(&mut self, engine: &Engine) {
         for finding in &mut self.findings {
-            finding.set_owners(&|inode| engine.owners(inode));
+            finding.set_owners(&|socket| engine.owners(socket));
         }
     }
 
     /// Says what the report was made from when that is no live host: where it came from, what such a source cannot tell, and
     /// what in it was damaged. What it cannot tell stands with each finding too.
-    pub fn came_from(&mut self, origin: &str, limits: &[&str], damage: Vec<String>) {
+    pub fn came_from(&mut self, origin: &str, limits: &[String], damage: Vec<String>) {
         self.notes.insert(0, origin.to_owned());
-        self.notes.extend(limits.iter().map(|limit| (*limit).to_owned()));
+        self.notes.extend(limits.iter().cloned());
         self.notes.extend(damage);
         for finding in &mut self.findings {
-            finding.unknown.extend(limits.iter().map(|limit| (*limit).to_owned()));
+            finding.unknown.extend(limits.iter().cloned());
         }
+    }
+
+    /// Names the hosts that the report is about, by the files that show them.
+    pub fn tell_hosts(&mut self, engine: &Engine, files: impl Iterator<Item = String>) {
+        let told = |(state, file): (&HostState, String)| ReportHost {
+            file,
+            host: state.host.clone(),
+            tick: state.tick(),
+            clock: state.clock,
+        };
+        self.hosts = engine.hosts().iter().zip(files).map(told).collect();
     }
 
     /// The surest stall; `None` when there is none.
@@ -215,6 +242,17 @@ fn sort(findings: &mut [Finding]) {
     });
 }
 
+/// What several files showed twice, or ambiguously.
+fn hosts_notes(engine: &Engine) -> impl Iterator<Item = String> {
+    let (doubled, ambiguous) = (engine.table().doubled(), engine.table().ambiguous());
+    let doubled = (doubled > 0).then(|| format!("{} in two files, counted once", words::count(doubled, "socket")));
+    let ambiguous = (ambiguous > 0).then(|| {
+        let sockets = words::count(ambiguous, "socket");
+        format!("{sockets} could be paired with sockets of several other hosts by address: none was taken")
+    });
+    doubled.into_iter().chain(ambiguous)
+}
+
 fn growth(engine: &Engine) -> Counters {
     let Some([(_, first), (_, last)]) = engine.counters() else { return Counters::default() };
     let grew = |first: Option<u64>, last: Option<u64>| last?.checked_sub(first?);
@@ -225,12 +263,27 @@ fn growth(engine: &Engine) -> Counters {
     }
 }
 
+/// One of several hosts in words: its name, kernel and tick, the file that shows it, and its clock.
+fn host_words(shown: &ReportHost) -> String {
+    let known = |text: &str| if text.is_empty() { "unknown".to_owned() } else { clean(text) };
+    let netns = shown.host.netns.map_or_else(String::new, |inode| format!(" net:[{inode}]"));
+    format!(
+        "{}{netns}, Linux {}, HZ {}, in {}: {}",
+        known(&shown.host.hostname),
+        known(&shown.host.kernel),
+        shown.tick.hz(),
+        clean(&shown.file),
+        clock_words(shown.clock)
+    )
+}
+
 /// Who holds an end, as one phrase: never blank.
 pub(crate) fn owners_phrase(end: &crate::diagnose::FindingEnd) -> String {
     if end.socket.is_none() {
         return "on another host or in another namespace".to_owned();
     }
-    match &end.owners {
+    let on = end.host.as_ref().map_or_else(String::new, |host| format!("{}: ", clean(host)));
+    on + &match &end.owners {
         Owners::Known(owners) => {
             let names = owners.iter().map(|owner| format!("{}[{}] fd {}", clean(&owner.comm), owner.pid, owner.fd));
             names.collect::<Vec<_>>().join(", ")

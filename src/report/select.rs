@@ -50,7 +50,7 @@ impl End for ConnectionEnd<'_> {
 
 impl ConnectionEnd<'_> {
     fn owners(&self, field: OwnField, visit: &mut dyn FnMut(OwnValue<'_>)) {
-        let Owners::Known(owners) = self.engine.owners(self.socket.inode) else { return };
+        let Owners::Known(owners) = self.engine.owners(self.socket) else { return };
         for owner in &owners {
             if field == OwnField::Pid {
                 visit(OwnValue::Number(owner.pid.into()));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::diagnose::{Answer, Fact, Finding, FindingEnd, Severity};
 
 use super::words::{clean, count, fill, ms};
-use super::{Paint, Report, TickSource, owners_phrase};
+use super::{Paint, Report, TickSource, host_words, owners_phrase};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -188,6 +188,9 @@ fn context(out: &mut String, report: &Report) {
     ];
     for line in lines {
         let _ = writeln!(out, "{}", hang(&line, 0, 2));
+    }
+    for (n, host) in report.hosts.iter().enumerate() {
+        let _ = writeln!(out, "{}", hang(&format!("host {}: {}", n + 1, host_words(host)), 0, 2));
     }
     for note in &report.notes {
         let _ = writeln!(out, "{}", hang(&format!("note: {}", clean(note)), 0, 2));

@@ -1,5 +1,7 @@
 //! Small helpers for words.
 
+use crate::model::{ClockSource, HostClock};
+
 /// `3 stalls`, `1 stall`, `0 stalls`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
@@ -37,6 +39,26 @@ pub(super) fn ms(ms: f64) -> String {
     if ms >= 10.0 || ms == 0.0 { format!("{ms:.0} ms") } else { format!("{ms:.1} ms") }
 }
 
+/// How a clock relates to the first host's, in words.
+pub fn clock_words(clock: HostClock) -> String {
+    let ahead = clock.ahead_us.map(|us| {
+        let (amount, way) = (us.unsigned_abs() as f64 / 1e3, if us < 0 { "behind" } else { "ahead" });
+        format!("its wall clock is {amount:.1} ms {way}")
+    });
+    let unsure = clock.uncertainty_us.map_or_else(String::new, |us| format!(" ± {:.1} ms", us as f64 / 1e3));
+    match (clock.source, ahead) {
+        (ClockSource::Reference, _) => "the clock that the others are held against".to_owned(),
+        (ClockSource::SameBoot, _) if clock.uncertainty_us == Some(0) => {
+            "same boot: one clock, offset 0 exactly".to_owned()
+        }
+        (ClockSource::SameBoot, _) => format!("same boot as one of the others, offset 0{unsure}"),
+        (ClockSource::ByteCounts, Some(ahead)) => format!("{ahead}{unsure}, by the byte counts of both ends"),
+        (ClockSource::ByteCounts, None) => format!("offset known to{unsure}, by the byte counts of both ends"),
+        (ClockSource::WallClock, _) => "offset not estimated: taken to be that of the wall clocks".to_owned(),
+        (ClockSource::Unknown, _) => "offset not known: the files are taken to begin together".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +69,17 @@ mod tests {
         assert_eq!(clean("a\x1b[31mb"), "a\\u{1b}[31mb");
         assert_eq!(clean("x\u{202e}y\n"), "x\\u{202e}y\\u{a}");
         assert_eq!(clean("日本"), "日本");
+    }
+
+    #[test]
+    fn clocks_are_told_with_what_is_not_known_of_them() {
+        let clock = |source, ahead_us, uncertainty_us| {
+            clock_words(HostClock { source, ahead_us, uncertainty_us, ..HostClock::default() })
+        };
+        let by_counts = clock(ClockSource::ByteCounts, Some(-3_200_000), Some(1_240));
+        assert_eq!(by_counts, "its wall clock is 3200.0 ms behind ± 1.2 ms, by the byte counts of both ends");
+        assert_eq!(clock(ClockSource::SameBoot, Some(3), Some(0)), "same boot: one clock, offset 0 exactly");
+        assert!(clock(ClockSource::WallClock, Some(0), None).contains("not estimated"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::model::{Counters, Host};
 
-/// Reads the host. What cannot be read is absent.
+/// Reads the host. What cannot be read is absent, and so is what the clock of a source tells.
 pub fn host() -> Host {
     let uname = rustix::system::uname();
     let uid = rustix::process::geteuid().as_raw();
@@ -20,6 +20,8 @@ pub fn host() -> Host {
         pingpong_thresh: setting("tcp_pingpong_thresh").and_then(|text| text.parse().ok()),
         autocorking: setting("tcp_autocorking").and_then(|text| text.parse().ok()),
         congestion: setting("tcp_congestion_control"),
+        boot_id: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
+        monotonic_us: None,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 
 use crate::diagnose::{Direction, HoldFigures, Severity, Track, Verdict};
-use crate::engine::Engine;
+use crate::engine::{Engine, HostState};
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Host, Moment, Owner, Owners, Side};
-use crate::wire::{Endpoint, Socket, TcpInfo};
+use crate::report::clock_words;
+use crate::wire::{Endpoint, HostId, Socket, TcpInfo};
 
 use super::detail;
 use super::text;
@@ -78,25 +79,26 @@ impl Builder {
     }
 
     /// Takes who holds which sockets.
-    pub fn learn(&mut self, owners: &[(u32, Owners)]) {
+    pub fn learn(&mut self, host: HostId, owners: &[(u32, Owners)]) {
         let names = Arc::make_mut(&mut self.names);
         for (inode, owners) in owners {
             let first = match owners {
                 Owners::Known(processes) => processes.first(),
                 Owners::NotLooked | Owners::Unreadable | Owners::Nobody => None,
             };
-            names.insert(*inode, first.map(name));
+            names.insert((host, *inode), first.map(name));
         }
     }
 
-    /// The inodes of visible sockets whose holders nobody looked up yet. Forgets those of sockets that are gone.
+    /// The inodes of this host's sockets whose holders nobody looked up yet. Forgets those of sockets that are gone.
     pub fn unnamed(&mut self, engine: &Engine) -> FxHashSet<u32> {
-        let inodes = || engine.table().entries().map(|entry| entry.socket.inode).filter(|inode| *inode != 0);
+        let sockets = || engine.table().entries().map(|entry| (entry.socket.host, entry.socket.inode));
+        let holders = || sockets().filter(|(_, inode)| *inode != 0);
         if self.names.len() > 2 * engine.table().socket_count() + 64 {
-            let present: FxHashSet<u32> = inodes().collect();
-            Arc::make_mut(&mut self.names).retain(|inode, _| present.contains(inode));
+            let present: FxHashSet<_> = holders().collect();
+            Arc::make_mut(&mut self.names).retain(|holder, _| present.contains(holder));
         }
-        inodes().filter(|inode| !self.names.contains_key(inode)).collect()
+        holders().filter(|holder| !self.names.contains_key(holder)).map(|(_, inode)| inode).collect()
     }
 
     /// Makes a view of the engine as it is now.
@@ -183,6 +185,7 @@ impl Builder {
         let held: u32 = stalls.clone().filter_map(Row::strip).map(|strip| lately(&strip[..])).sum();
         Head {
             host: Arc::clone(&self.host),
+            others: engine.hosts().iter().skip(1).map(beside).collect(),
             now,
             surveys: engine.surveys(),
             surveyed: self.surveyed,
@@ -207,6 +210,12 @@ fn name(owner: &Owner) -> Name {
         Cow::Owned(clean) => clean.into(),
     };
     Name { comm, pid: owner.pid }
+}
+
+/// Another host of the picture, and its clock.
+fn beside(state: &HostState) -> String {
+    let name = if state.host.hostname.is_empty() { "an unknown host" } else { &state.host.hostname };
+    format!("{} ({})", text::clean(name), clock_words(state.clock))
 }
 
 /// The stalls that are not shown.
@@ -279,6 +288,7 @@ fn end(this: Option<&Socket>, seen_by_other: Option<Endpoint>) -> Option<RowEnd>
     Some(RowEnd {
         ip: endpoint.ip,
         port: endpoint.port,
+        host: this.map_or_else(HostId::default, |socket| socket.host),
         inode: this.map(|socket| socket.inode),
         uid: this.map(|socket| socket.uid),
     })

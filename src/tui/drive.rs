@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::engine::Engine;
 use crate::filter::Filter;
 use crate::model::Owners;
+use crate::wire::HostId;
 
 use super::message::{Control, Take};
 use super::view::{Playback, Recording, Said};
@@ -55,7 +56,7 @@ pub trait Drive: Send {
     fn learn(&mut self, found: &[(u32, Owners)]);
 
     /// The holders that the source named since this was last asked.
-    fn named(&mut self) -> Vec<(u32, Owners)> {
+    fn named(&mut self) -> Vec<((HostId, u32), Owners)> {
         Vec::new()
     }
 

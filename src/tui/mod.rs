@@ -34,7 +34,7 @@ mod worker;
 mod tests;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::source::LookError;
 use crate::watch::{Watch, WatchOptions};
@@ -97,15 +97,15 @@ pub fn run(options: &Options) -> Result<Ended, TuiError> {
     show(Box::new(Live::new(watch, PathBuf::new())), options)
 }
 
-/// Shows what a file holds, with its time under control, until the user leaves.
+/// Shows what files hold, several as one picture, with its time under control, until the user leaves.
 ///
 /// # Errors
 /// There is no terminal, it fails, or the file cannot be replayed.
-pub fn replay(path: &Path, options: &Options) -> Result<Ended, TuiError> {
+pub fn replay(paths: &[PathBuf], options: &Options) -> Result<Ended, TuiError> {
     if !has_terminal() {
         return Err(TuiError::NotATerminal);
     }
-    show(Box::new(Replay::open(path)?), options)
+    show(Box::new(Replay::open(paths)?), options)
 }
 
 /// Shows whatever drives an engine: the live kernel, or a recording.

@@ -50,7 +50,7 @@ pub fn order(rows: &[Row], names: &Names, sort: Sort) -> Vec<u32> {
 }
 
 fn name<'a>(end: &RowEnd, names: &'a Names) -> Option<&'a Name> {
-    names.get(&end.inode?).and_then(Option::as_ref)
+    names.get(&(end.host, end.inode?)).and_then(Option::as_ref)
 }
 
 fn compare(a: &Row, b: &Row, column: Column) -> Ordering {

@@ -78,8 +78,9 @@ impl Recorder {
         self.settle(engine)?;
         let Some(tap) = &mut self.tap else { return Ok(()) };
         let sockets = engine.table().entries().map(|entry| &entry.socket);
-        let kept = sockets.filter(|socket| socket.inode != 0 && tap.keeps(socket.cookie)).map(|socket| socket.inode);
-        let named = kept.filter(|inode| !self.named.contains(inode)).map(|inode| (inode, engine.owners(inode)));
+        let kept = sockets.filter(|socket| socket.inode != 0 && tap.keeps(socket.cookie));
+        let unnamed = kept.filter(|socket| !self.named.contains(&socket.inode));
+        let named = unnamed.map(|socket| (socket.inode, engine.owners(socket)));
         let fresh: Vec<(u32, Owners)> = named.filter(|(_, owners)| *owners != Owners::NotLooked).collect();
         if !fresh.is_empty() {
             tap.take(&Event::Owners(&fresh));

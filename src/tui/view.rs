@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnose::{EndedHold, Finding, Level, OpenHold, STRIP_SECONDS, Severity, Verdict};
 use crate::model::{ConnectionId, Host, Moment};
+use crate::wire::HostId;
 
 use super::replay::index::Index;
 
@@ -86,6 +87,8 @@ pub struct Playback {
 pub struct Head {
     /// The host.
     pub host: Arc<Host>,
+    /// The other hosts of the picture, and how their clocks relate to this one's.
+    pub others: Vec<String>,
     /// Latest moment that the engine knows.
     pub now: Moment,
     /// Surveys that ended.
@@ -121,6 +124,8 @@ pub struct RowEnd {
     pub ip: IpAddr,
     /// Its port.
     pub port: u16,
+    /// The host that its socket is on.
+    pub host: HostId,
     /// Inode of its socket; `None` when the end is on another host, 0 when no process holds it.
     pub inode: Option<u32>,
     /// Its user, when the socket is visible.
@@ -232,8 +237,8 @@ pub struct Name {
     pub pid: u32,
 }
 
-/// Who holds which socket inode. An inode that is not in it was not looked up yet.
-pub type Names = FxHashMap<u32, Option<Name>>;
+/// Who holds which socket inode of which host. An inode that is not in it was not looked up yet.
+pub type Names = FxHashMap<(HostId, u32), Option<Name>>;
 
 /// Everything about one connection.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use crate::filter::Filter;
 use crate::model::{ConnectionId, Owners};
 use crate::source;
+use crate::wire::HostId;
 
 use super::build::Builder;
 use super::drive::{Drive, Stepped};
@@ -146,9 +147,8 @@ impl Producer {
             self.tellings += 1;
             self.said = Some(Arc::new((self.tellings, said)));
         }
-        let named = self.drive.named();
-        if !named.is_empty() {
-            self.builder.learn(&named);
+        for ((host, inode), owners) in self.drive.named() {
+            self.builder.learn(host, &[(inode, owners)]);
         }
         let period = self.drive.period();
         let mut view = self.builder.view(self.drive.engine(), period);
@@ -220,7 +220,7 @@ impl Producer {
 
     fn take_names(&mut self, found: &[(u32, Owners)], took: Duration) {
         self.drive.learn(found);
-        self.builder.learn(found);
+        self.builder.learn(HostId::default(), found);
         if let Some(names) = &mut self.names {
             names.answered(took);
         }

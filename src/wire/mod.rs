@@ -14,5 +14,5 @@ pub use encode::encode_socket;
 pub use field::{Field, Unit, Width};
 pub use message::{Defect, Message, TCPDIAG_GETSOCK, messages};
 pub use request::{SURVEY_STATES, dump_both_request, dump_request, exact_request};
-pub use socket::{Congestion, Cookie, Endpoint, Family, SkMem, Socket, TcpState, Timer};
+pub use socket::{Congestion, Cookie, Endpoint, Family, HostId, SkMem, Socket, TcpState, Timer};
 pub use tcp_info::{FIELDS, TCP_INFO_MAX, TCP_INFO_MIN, TcpInfo, field};

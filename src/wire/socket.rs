@@ -16,6 +16,11 @@ pub(super) const INET_DIAG_MSG_LEN: usize = 72;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cookie(pub u64);
 
+/// Which of several hosts a socket was seen on: cookies, inodes and addresses mean something only within one. The kernel does not
+/// say it; whoever reads several sources does. Zero is the only host, or the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u16);
+
 /// The address family of the socket itself: a v4-mapped connection lives in [`Family::V6`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
@@ -148,6 +153,8 @@ impl SkMem {
 /// One socket, decoded. Fixed size, no allocation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Socket {
+    /// The host that it was seen on.
+    pub host: HostId,
     /// Identity.
     pub cookie: Cookie,
     /// The socket's own family.
@@ -217,6 +224,7 @@ impl Socket {
         let (local, local_mapped) = address(family, header, 8);
         let (remote, _) = address(family, header, 24);
         Ok(Self {
+            host: HostId::default(),
             cookie: Cookie(u64::from(word(44)) | u64::from(word(48)) << 32),
             family,
             state: TcpState(header[1]),

@@ -71,6 +71,11 @@ fn walk<'a>(value: &'a Value, path: &str, seen: &mut BTreeMap<String, Vec<&'a Va
     }
 }
 
+/// That a report has what the document says, and nothing else.
+pub fn assert_documented(report: &Value) {
+    compare(report, &rows(&document()));
+}
+
 /// Checks a report; answers the paths that it has.
 fn compare(report: &Value, rows: &BTreeMap<String, Row>) -> Vec<String> {
     let mut seen = BTreeMap::new();

@@ -19,6 +19,7 @@ mod engine;
 mod evidence;
 mod evidence_fixtures;
 mod files;
+mod hosts;
 mod hyper_pair;
 mod inputs;
 mod json_document;

@@ -171,13 +171,14 @@ fn choose_congestion(traffic: &mut Traffic, name: &str) {
 }
 
 /// Traffic whose two ends may be in different rooms.
-struct Pair {
+/// Traffic that flows between two rooms.
+pub struct Pair {
     serving: Serving,
     running: Running,
 }
 
 impl Pair {
-    fn start(traffic: &Traffic, joined: &Joined, stop: &Stop) -> Result<Self, lab::LabError> {
+    pub fn start(traffic: &Traffic, joined: &Joined, stop: &Stop) -> Result<Self, lab::LabError> {
         let places = joined.places(traffic.family);
         let (theirs, until) = (traffic.clone(), stop.clone());
         let serving = joined.server.run(move || lab::serve(&theirs, places.listen, Some(sys::set_option), &until))?;
@@ -192,7 +193,11 @@ impl Pair {
         [self.running.ends(), self.serving.ends()].concat()
     }
 
-    fn stop<'a>(self, traffic: &'a Traffic, wrong: &mut Vec<String>) -> Played<'a> {
+    pub fn wait_for(&self, requests: u64) -> bool {
+        self.running.wait_for(requests)
+    }
+
+    pub fn stop<'a>(self, traffic: &'a Traffic, wrong: &mut Vec<String>) -> Played<'a> {
         let ends = self.ends();
         let Outcome { clients, errors } = self.running.stop();
         wrong.extend(errors);

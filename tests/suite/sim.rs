@@ -236,8 +236,12 @@ fn look(sim: &Sim, watching: Watching, direction: &mut Direction) {
     let at = Moment(sim.now);
     let tick = watching.believed.unwrap_or(sim.tick);
     match watching.sees {
-        Sees::Both => direction.look(&Look { at, s: &s, r: Some(&r), s_opened: Some(true), tick, is_cut: true }),
-        Sees::SenderOnly => direction.look(&Look { at, s: &s, r: None, s_opened: Some(true), tick, is_cut: true }),
+        Sees::Both => {
+            direction.look(&Look { at, s: &s, r: Some(&r), r_lag_us: 0, s_opened: Some(true), tick, is_cut: true })
+        }
+        Sees::SenderOnly => {
+            direction.look(&Look { at, s: &s, r: None, r_lag_us: 0, s_opened: Some(true), tick, is_cut: true })
+        }
         Sees::ReceiverOnly => direction.look_at_receiver(at, &r, tick),
     }
 }

@@ -261,7 +261,7 @@ fn a_file_that_cannot_be_replayed_is_told_before_the_screen_is_taken() {
         (&["/"], "is a directory"),
         (&["/dev/zero"], "is a stream"),
         (&[STALL, "dport = :80"], "--filter 'dport = :80'"),
-        (&[STALL, STALL], "one file at a time"),
+        (&[STALL, "-"], "check --from"),
     ] {
         let arguments: Vec<_> = ["--from"].iter().chain(files).copied().collect();
         let mut session = Session::start(&arguments, &[], (200, 24));

@@ -71,6 +71,7 @@ pub fn end(cookie: u64, local: &str, remote: &str) -> Socket {
         Endpoint { ip: address.ip(), port: address.port() }
     };
     let socket = Socket {
+        host: stallscope::wire::HostId::default(),
         cookie: Cookie(cookie),
         family: Family::V4,
         state: TcpState::ESTABLISHED,
@@ -142,7 +143,7 @@ pub fn receiver() -> Socket {
 
 /// A cut of both ends, S known to have opened, nothing known of segments on their way.
 pub fn cut<'a>(s: &'a Socket, r: &'a Socket) -> Cut<'a> {
-    Cut { s, r: Some(r), s_opened: Some(true), quiet: None, tick: HZ_250 }
+    Cut { s, r: Some(r), s_opened: Some(true), quiet: None, r_lag_us: 0, tick: HZ_250 }
 }
 
 /// What a pair looks like.

@@ -93,7 +93,7 @@ pub static RECEIVER: &[Test] = &[
         receiver: |cut| {
             let info = cut.r_info()?;
             let (unacked, queued) = (info.unacked()?, cut.r?.wqueue);
-            Some(format!("last sent {} ms ago, unacked {unacked}, {queued} B queued", info.last_data_sent()?))
+            Some(format!("last sent {} ms ago, unacked {unacked}, {queued} B queued", cut.r_sent_age_us()? / 1000))
         },
     },
 ];

@@ -15,6 +15,7 @@ use crate::wire::{Congestion, Cookie, Endpoint, Family, Socket, TcpInfo, TcpStat
 fn socket(info_len: usize) -> Socket {
     let end = |last, port| Endpoint { ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port };
     Socket {
+        host: crate::wire::HostId::default(),
         cookie: Cookie(0x5ad),
         family: Family::V4,
         state: TcpState::ESTABLISHED,

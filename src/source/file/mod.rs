@@ -4,9 +4,12 @@ mod capture;
 mod detect;
 mod dump;
 mod grouping;
+mod hosts;
 mod packets;
+mod picture;
 mod place;
 mod provenance;
+mod tape;
 mod text;
 
 use std::fs::File;
@@ -25,7 +28,9 @@ use dump::DumpReader;
 use place::Place;
 use text::TextReader;
 
+pub use picture::Picture;
 pub use provenance::{Provenance, SourceKind, Timing};
+pub use tape::Unit;
 
 /// What can be read, for messages.
 const EXPECTED: &str = "expected a stallscope recording, a dump that `ss -D FILE` wrote, the text of `ss -tinmoe`, or a pcap \
@@ -49,6 +54,14 @@ pub enum SourceError {
     #[error("{name} is a directory: name the files in it")]
     Directory {
         /// The directory.
+        name: String,
+    },
+    /// A stream among several files.
+    #[error(
+        "{name} can be read once, and several files are read twice, to relate their clocks: save it to a file first"
+    )]
+    Stream {
+        /// The stream.
         name: String,
     },
     /// Nothing in it.

@@ -34,12 +34,23 @@ impl Default for LiveOptions {
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
+    /// The same on `CLOCK_MONOTONIC`, µs.
+    started_us: Option<u64>,
 }
 
 impl Clock {
     /// Starts at zero.
     pub fn new() -> Self {
-        Self { start: Instant::now() }
+        let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let us = |time: rustix::time::Timespec| {
+            Some(u64::try_from(time.tv_sec).ok()? * 1_000_000 + u64::try_from(time.tv_nsec / 1000).ok()?)
+        };
+        Self { start: Instant::now(), started_us: us(monotonic) }
+    }
+
+    /// When it was made, µs on this boot's monotonic clock.
+    pub fn started_us(&self) -> Option<u64> {
+        self.started_us
     }
 
     /// Now.

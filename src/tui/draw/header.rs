@@ -35,6 +35,7 @@ fn host(head: &Head, theme: Theme, width: usize) -> Line<'static> {
     pieces.extend(known(&host.hostname).map(|span| span.style(theme.strong())));
     pieces.extend(known(&host.kernel).map(|span| Span::raw(format!("Linux {}", span.content))));
     pieces.extend(host.netns.map(|inode| Span::raw(format!("net:[{inode}]"))));
+    pieces.extend(head.others.iter().map(|other| Span::raw(format!("beside {other}"))));
     // What is no recording does not tell who looked.
     if head.surveys > 0 && !host.tool_version.is_empty() {
         pieces.push(Span::raw(eyes(head)));

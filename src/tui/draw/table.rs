@@ -169,7 +169,7 @@ pub(super) fn selected_over(state: &State) -> Option<String> {
 fn end(end: &RowEnd, state: &State, cells: usize, theme: Theme) -> String {
     let address = text::address(end.ip, end.port);
     let Some(inode) = end.inode else { return address };
-    let known = state.view.names.get(&inode);
+    let known = state.view.names.get(&(end.host, inode));
     let (name, tail) = match known.and_then(Option::as_ref) {
         Some(name) => (name.comm.to_string(), format!("[{}]", name.pid)),
         None => match (known, end.uid) {

@@ -9,7 +9,7 @@ use crate::model::{ConnectionId, Moment};
 use super::super::build::row;
 use super::super::text;
 use super::super::view::Row;
-use super::tape::Unit;
+use crate::source::file::Unit;
 
 /// Least recorded time between two comparisons of verdicts, µs: finer than a second, coarser than a hold.
 const COMPARED_EVERY_US: u64 = 100_000;

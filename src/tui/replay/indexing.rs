@@ -1,6 +1,5 @@
 //! The thread that goes through the whole file and makes the index.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -20,14 +19,14 @@ type Shared = Mutex<Arc<Index>>;
 pub(super) struct Indexing(Arc<Shared>);
 
 impl Indexing {
-    /// Begins to read a file.
+    /// Begins to read what is put on, from its beginning.
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub(super) fn start(path: &Path) -> std::io::Result<Self> {
+    pub(super) fn start(deck: Deck) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let (path, into) = (path.to_owned(), Arc::downgrade(&shared));
-        std::thread::Builder::new().name("index".to_owned()).spawn(move || run(&path, &into))?;
+        let into = Arc::downgrade(&shared);
+        std::thread::Builder::new().name("index".to_owned()).spawn(move || run(deck, &into))?;
         Ok(Self(shared))
     }
 
@@ -37,12 +36,8 @@ impl Indexing {
     }
 }
 
-fn run(path: &Path, into: &Weak<Shared>) {
+fn run(mut deck: Deck, into: &Weak<Shared>) {
     let mut indexer = Indexer::default();
-    let mut deck = match Deck::open(path) {
-        Ok(deck) => deck,
-        Err(error) => return finish(&indexer, vec![error.to_string()], into),
-    };
     let mut shown = Instant::now();
     for n in 0u32.. {
         match deck.advance() {

@@ -10,13 +10,14 @@ mod indexing;
 mod stations;
 mod tape;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::model::{Moment, Owners};
-use crate::source::file::SourceError;
+use crate::source::file::{Picture, SourceError, Unit};
+use crate::wire::HostId;
 
 use super::drive::{Drive, Stepped};
 use super::message::Control;
@@ -69,7 +70,8 @@ enum Goal {
 
 /// A file that is replayed.
 pub struct Replay {
-    path: PathBuf,
+    /// What is shown of the files' names.
+    name: String,
     deck: Deck,
     /// What is read anew from the start, until the goal is reached and it is shown.
     fresh: Option<Deck>,
@@ -92,26 +94,28 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Opens a file and reads it up to its first survey; time begins to pass with the first step.
+    /// Opens files, as one picture, and reads them up to the first survey; time begins to pass with the first step.
     ///
     /// # Errors
     /// It cannot be read, is a stream, or holds nothing that was looked at.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let path = rereadable(path).map_err(OpenError::Stream)?;
-        let mut deck = Deck::open(&path)?;
+    pub fn open(paths: &[PathBuf]) -> Result<Self, OpenError> {
+        let paths = paths.iter().map(|path| rereadable(path)).collect::<Result<Vec<_>, _>>();
+        let paths = paths.map_err(OpenError::Stream)?;
+        let mut deck = Deck::of(Picture::open(&paths)?);
+        let name = name(&paths);
         while deck.looked.is_none() {
             if deck.advance()?.is_none() {
-                return Err(OpenError::Nothing(path.display().to_string()));
+                return Err(OpenError::Nothing(name));
             }
         }
         let position = deck.at();
         while deck.next_at()?.is_some_and(|next| next <= position) {
             deck.advance()?;
         }
-        let indexing = Indexing::start(&path)?;
+        let indexing = Indexing::start(deck.anew()?)?;
         let now = Instant::now();
         Ok(Self {
-            path,
+            name,
             deck,
             fresh: None,
             stations: Stations::default(),
@@ -142,7 +146,7 @@ impl Replay {
             Goal::Step => Moment(u64::MAX),
         };
         if back {
-            match self.stations.before(moment).map_or_else(|| Deck::open(&self.path), Ok) {
+            match self.stations.before(moment).map_or_else(|| self.deck.anew(), Ok) {
                 Ok(deck) => self.fresh = Some(deck),
                 Err(error) => self.give_up(&error),
             }
@@ -231,7 +235,7 @@ impl Replay {
                 break;
             }
             let unit = deck.advance()?;
-            if matches!(unit, Some(tape::Unit::Survey(_))) {
+            if matches!(unit, Some(Unit::Survey(_))) {
                 self.stations.pass(deck);
                 if let Goal::Before(at) = goal {
                     self.stations.approach(deck, at);
@@ -282,7 +286,7 @@ impl Replay {
                 }
                 Some(_) => {
                     let unit = self.deck.advance()?;
-                    if matches!(unit, Some(tape::Unit::Survey(_))) {
+                    if matches!(unit, Some(Unit::Survey(_))) {
                         self.stations.pass(&self.deck);
                         return Ok(Stepped::Surveyed);
                     }
@@ -320,6 +324,12 @@ impl Replay {
     }
 }
 
+/// The names of the files, for the bar.
+fn name(paths: &[PathBuf]) -> String {
+    let names = paths.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy());
+    names.collect::<Vec<_>>().join(" + ")
+}
+
 impl Drive for Replay {
     fn engine(&mut self) -> &mut Engine {
         &mut self.deck.engine
@@ -354,7 +364,7 @@ impl Drive for Replay {
 
     fn learn(&mut self, _found: &[(u32, Owners)]) {}
 
-    fn named(&mut self) -> Vec<(u32, Owners)> {
+    fn named(&mut self) -> Vec<((HostId, u32), Owners)> {
         self.deck.named.drain().collect()
     }
 
@@ -382,9 +392,8 @@ impl Drive for Replay {
 
     fn playback(&self) -> Option<Arc<Playback>> {
         let (kind, _) = self.deck.told();
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Some(Arc::new(Playback {
-            name,
+            name: self.name.clone(),
             kind,
             position: self.position,
             playing: self.playing,

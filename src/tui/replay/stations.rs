@@ -70,6 +70,7 @@ mod tests {
     use super::*;
     use crate::model::{Event, SurveyReport};
     use crate::record::Writer;
+    use crate::source::file::Picture;
 
     const SECOND: u64 = 1_000_000;
 
@@ -84,7 +85,7 @@ mod tests {
         let path = folder.join("a.ssrec");
         #[allow(clippy::disallowed_methods)]
         std::fs::write(&path, writer.finish().unwrap()).unwrap();
-        Deck::open(&path).unwrap()
+        Deck::of(Picture::open(&[path]).unwrap())
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Player {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ssrec");
         std::fs::write(&path, recording).unwrap();
-        let mut player = Self { replay: Replay::open(&path).unwrap(), _folder: folder };
+        let mut player = Self { replay: Replay::open(&[path]).unwrap(), _folder: folder };
         player.replay.control(Control::PlayPause);
         assert!(!playback(&player.replay).playing);
         step_until(&mut player.replay, "an index", &mut |drive, _| playback(drive).index.complete);
@@ -213,7 +213,7 @@ fn a_recording_cut_anywhere_opens_or_says_why_not() {
     let mut opened = 0;
     for length in (0..whole.len()).step_by(whole.len() / 23) {
         std::fs::write(&path, &whole[..length]).unwrap();
-        match Replay::open(&path) {
+        match Replay::open(std::slice::from_ref(&path)) {
             Ok(mut replay) => {
                 opened += 1;
                 replay.control(Control::End);
@@ -228,7 +228,7 @@ fn a_recording_cut_anywhere_opens_or_says_why_not() {
 
 #[test]
 fn what_cannot_be_replayed_says_what_to_do() {
-    let error = |path: &str| Replay::open(Path::new(path)).err().expect("an error");
+    let error = |path: &str| Replay::open(&[PathBuf::from(path)]).err().expect("an error");
     assert!(matches!(error("/nonexistent/a.ssrec"), OpenError::Source(_)));
     assert!(error("/").to_string().contains("is a directory"));
     for stream in ["-", "/dev/null"] {

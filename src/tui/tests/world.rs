@@ -144,7 +144,7 @@ impl World {
             })
             .collect();
         self.feed(Event::Owners(&owners));
-        self.builder.learn(&owners);
+        self.builder.learn(crate::wire::HostId::default(), &owners);
     }
 
     pub(super) fn filter(&mut self, text: &str) {
@@ -200,6 +200,7 @@ fn socket(id: u64, local: Endpoint, remote: Endpoint) -> Socket {
     let mut info = TcpInfo::default();
     info.extend_to(248);
     let mut socket = Socket {
+        host: crate::wire::HostId::default(),
         cookie: Cookie(id),
         family: Family::V4,
         state: TcpState::ESTABLISHED,

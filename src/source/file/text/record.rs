@@ -120,6 +120,7 @@ impl Record {
         let hash = hasher.finish();
         let (timer, expires_ms, retrans) = info.timer.unwrap_or((Timer::NONE, 0, 0));
         Socket {
+            host: crate::wire::HostId::default(),
             cookie: Cookie(info.cookie.unwrap_or(hash | 1)),
             family: row.family(),
             state: row.state,
