@@ -30,4 +30,4 @@ pub use log::{EndedHold, HoldLog, Lengths, STRIP_SECONDS};
 pub use tick::{Tick, TickMeter};
 pub use track::Track;
 pub use verdict::{Level, Severity, Verdict};
-pub use weave::{Lay, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};
+pub use weave::{Lay, Left, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};

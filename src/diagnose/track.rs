@@ -6,7 +6,7 @@ use crate::wire::Socket;
 use super::direction::{Direction, Look};
 use super::tick::Tick;
 use super::verdict::{Level, Severity, Verdict};
-use super::weave::{Lay, Reading, Weave};
+use super::weave::{Lay, Left, Reading, Weave};
 
 /// A connection under watch.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Track {
     }
 
     /// The same, of an R that was read some time before S, µs.
-    fn look_apart(&mut self, at: Moment, sender: Side, s: &Socket, r: Option<(&Socket, u64)>, tick: Tick) {
+    fn look_apart(&mut self, at: Moment, sender: Side, s: &Socket, r: Option<(&Socket, i64)>, tick: Tick) {
         let s_opened = self.opener.side().map(|opener| opener == sender);
         let (r, r_lag_us) = (r.map(|r| r.0), r.map_or(0, |r| r.1));
         self.directions[sender as usize].look(&Look { at, s, r, r_lag_us, s_opened, tick });
@@ -82,9 +82,14 @@ impl Track {
         let Reading { from, socket, .. } = reading;
         let weave = self.weave.get_or_insert_default();
         let was_together = weave.is_together();
-        let lay = weave.take(side, reading, uncertainty_us);
+        let (left, lay) = (weave.left(side, reading, uncertainty_us), weave.take(side, reading, uncertainty_us));
         if was_together != weave.is_together() && !self.is_stalled_by_both() {
             self.directions = Default::default();
+        }
+        if let Some(Left { at, s, r_lag_us }) = left {
+            let s_opened = self.opener.side().map(|opener| opener != side);
+            let look = Look { at, s: &s, r: Some(socket), r_lag_us, s_opened, tick };
+            self.directions[side.other() as usize].look_after(&look);
         }
         match lay {
             Lay::Together(woven) => {
