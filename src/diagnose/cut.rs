@@ -27,8 +27,8 @@ pub struct Cut<'a> {
     pub s_opened: Option<bool>,
     /// Whether the counters say that no segment of R is on its way to S; `None` when they cannot tell.
     pub quiet: Option<bool>,
-    /// How long before the instant R was read, µs: 0 where both ends were read together.
-    pub r_lag_us: u64,
+    /// How long before the instant R was read, µs: 0 where both ends were read together, negative where R was read later.
+    pub r_lag_us: i64,
     /// The kernel's tick.
     pub tick: Tick,
 }
@@ -56,12 +56,12 @@ impl Cut<'_> {
 
     /// Time since R last received data, µs.
     pub fn r_age_us(&self) -> Option<u64> {
-        Some(u64::from(self.r_info()?.last_data_recv()?) * 1000 + self.r_lag_us)
+        Some((u64::from(self.r_info()?.last_data_recv()?) * 1000).saturating_add_signed(self.r_lag_us))
     }
 
     /// Time since R last sent data, µs.
     pub fn r_sent_age_us(&self) -> Option<u64> {
-        Some(u64::from(self.r_info()?.last_data_sent()?) * 1000 + self.r_lag_us)
+        Some((u64::from(self.r_info()?.last_data_sent()?) * 1000).saturating_add_signed(self.r_lag_us))
     }
 
     /// Smallest round-trip time of the connection, µs; 0 when no end knows one.

@@ -57,7 +57,7 @@ pub struct Exhibit {
     /// Whether no segment of R was on its way to S.
     pub quiet: Option<bool>,
     /// How long before `at` R was read, µs.
-    pub r_lag_us: u64,
+    pub r_lag_us: i64,
     cause: Cause,
     weight: u32,
 }
@@ -71,8 +71,8 @@ pub struct Look<'a> {
     pub s: &'a Socket,
     /// The receiver, when it is visible.
     pub r: Option<&'a Socket>,
-    /// How long before `at` R was read, µs: 0 where both ends were read together.
-    pub r_lag_us: u64,
+    /// How long before `at` R was read, µs: 0 where both ends were read together, negative where R was read later.
+    pub r_lag_us: i64,
     /// Whether S opened the connection, when known.
     pub s_opened: Option<bool>,
     /// The kernel's tick.
@@ -127,6 +127,17 @@ impl Direction {
             let not_before = not_before.or(previous).unwrap_or_default();
             self.open = Some(OpenHold::begin(look.at, &cut, shape, not_before));
             self.exhibit(look.at, &cut, shape);
+        }
+    }
+
+    /// Takes an S that may have left its hold, with an R that was read after that: enough to tell what ended the hold, and
+    /// nothing else.
+    pub fn look_after(&mut self, look: &Look<'_>) {
+        let Look { at, s, r, r_lag_us, s_opened, tick, .. } = *look;
+        let cut = Cut { s, r, s_opened, quiet: None, r_lag_us, tick };
+        let lasts = |hold: &OpenHold| shape(&cut).is_some_and(|shape| hold.is_same(at, &cut, shape));
+        if self.open.as_ref().is_some_and(|hold| at > hold.last_seen && !lasts(hold)) {
+            self.close(at, &cut);
         }
     }
 

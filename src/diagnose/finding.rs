@@ -266,7 +266,7 @@ fn end_of(this: Option<&Socket>, other: Option<&Socket>, owners: &dyn Fn(&Socket
         ip: end.ip,
         port: end.port,
         host: None,
-        owners: this.map_or(Owners::NotLooked, |socket| owners(socket)),
+        owners: this.map_or(Owners::NotLooked, owners),
     })
 }
 

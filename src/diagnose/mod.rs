@@ -33,4 +33,4 @@ pub use tick::{Tick, TickMeter};
 pub use timer_acks::TimerAcks;
 pub use track::Track;
 pub use verdict::{Level, Severity, Verdict};
-pub use weave::{Lay, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};
+pub use weave::{Lay, Left, Reading, TOO_UNSURE_US, Weave, Woven, unchanged};

@@ -6,7 +6,7 @@ use crate::wire::Socket;
 use super::direction::{Direction, Look};
 use super::tick::Tick;
 use super::verdict::{Level, Severity, Verdict};
-use super::weave::{Lay, Reading, Weave};
+use super::weave::{Lay, Left, Reading, Weave};
 
 /// A connection under watch.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Track {
         at: Moment,
         sender: Side,
         s: &Socket,
-        r: Option<(&Socket, u64)>,
+        r: Option<(&Socket, i64)>,
         tick: Tick,
         is_cut: bool,
     ) {
@@ -90,9 +90,14 @@ impl Track {
         let Reading { from, socket, .. } = reading;
         let weave = self.weave.get_or_insert_default();
         let was_together = weave.is_together();
-        let lay = weave.take(side, reading, uncertainty_us);
+        let (left, lay) = (weave.left(side, reading, uncertainty_us), weave.take(side, reading, uncertainty_us));
         if was_together != weave.is_together() && !self.is_stalled_by_both() {
             self.directions = Default::default();
+        }
+        if let Some(Left { at, s, r_lag_us }) = left {
+            let s_opened = self.opener.side().map(|opener| opener != side);
+            let look = Look { at, s: &s, r: Some(socket), r_lag_us, s_opened, tick, is_cut: false };
+            self.directions[side.other() as usize].look_after(&look);
         }
         match lay {
             Lay::Together(woven) => {

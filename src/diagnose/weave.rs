@@ -48,7 +48,18 @@ pub struct Woven {
     /// The receiver.
     pub r: Socket,
     /// How long before S it was read, at the least, µs.
-    pub r_lag_us: u64,
+    pub r_lag_us: i64,
+}
+
+/// An S that changed and was not met together with an R since.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Left {
+    /// When it was read.
+    pub at: Moment,
+    /// What was read.
+    pub s: Socket,
+    /// How long before that R was read, µs: negative, since it was read later.
+    pub r_lag_us: i64,
 }
 
 /// How a reading is to be taken.
@@ -68,6 +79,8 @@ pub struct Weave {
     ends: [VecDeque<Kept>; 2],
     /// The R of the latest cut of each direction: none is used twice.
     used: [Option<Moment>; 2],
+    /// The first reading of each end after it changed, until there is a cut.
+    changed: [Option<Kept>; 2],
     /// Whether there was a cut since either end was last silent.
     together: bool,
 }
@@ -78,14 +91,15 @@ impl Weave {
     pub fn take(&mut self, side: Side, reading: Reading<'_>, uncertainty_us: Option<u64>) -> Lay {
         let Reading { from, until, socket } = reading;
         let kept = &mut self.ends[side as usize];
-        let since = match kept.back() {
-            Some(last) if unchanged(&last.socket, socket) => last.since,
-            _ => until,
-        };
+        let since = kept.back().filter(|last| unchanged(&last.socket, socket)).map_or(until, |last| last.since);
         if kept.len() == KEPT {
             kept.pop_front();
         }
-        kept.push_back(Kept { from, until, since, socket: *socket });
+        let now = Kept { from, until, since, socket: *socket };
+        kept.push_back(now);
+        if since == until {
+            self.changed[side as usize].get_or_insert(now);
+        }
         let silent = self.ends[side.other() as usize].back().is_none_or(|other| from.since(other.until) > SILENT_US);
         if silent {
             self.together = false;
@@ -93,11 +107,23 @@ impl Weave {
         match uncertainty_us.filter(|us| *us <= TOO_UNSURE_US && !silent).and_then(|us| self.cut(side, us)) {
             Some(woven) => {
                 self.together = true;
+                self.changed[side as usize] = None;
                 Lay::Together(Box::new(woven))
             }
             None if self.together => Lay::Nothing,
             None => Lay::Alone,
         }
+    }
+
+    /// The S that had changed by the time at which `reading` is made of its peer, of the end `receiver`. What ended its hold can
+    /// then be told from R's counts. Each change is given once.
+    pub fn left(&mut self, receiver: Side, reading: Reading<'_>, uncertainty_us: Option<u64>) -> Option<Left> {
+        let changed = &mut self.changed[receiver.other() as usize];
+        let after = |s: &Kept| uncertainty_us.is_some_and(|us| reading.from >= s.until.after(us));
+        let s = changed.filter(|s| self.together && after(s))?;
+        *changed = None;
+        let later = i64::try_from(reading.from.since(s.from)).unwrap_or(i64::MAX);
+        Some(Left { at: s.from, s: s.socket, r_lag_us: -later })
     }
 
     /// Whether there was a cut since either end was last silent.
@@ -120,7 +146,8 @@ impl Weave {
             return None;
         }
         self.used[sender as usize] = Some(r.from);
-        Some(Woven { at: s.from, r: r.socket, r_lag_us: s.from.since(r.until).saturating_sub(uncertainty_us) })
+        let r_lag_us = s.from.since(r.until).saturating_sub(uncertainty_us);
+        Some(Woven { at: s.from, r: r.socket, r_lag_us: i64::try_from(r_lag_us).unwrap_or(i64::MAX) })
     }
 }
 
@@ -178,15 +205,15 @@ mod tests {
 
     #[test]
     fn r_belongs_to_s_where_s_stood_still_around_it_by_more_than_the_uncertainty() {
-        for (uncertainty_ms, together) in [(0, true), (3, true), (4, false), (9, false), (60, false)] {
+        for (uncertainty_ms, together) in [(0_u32, true), (4, true), (5, false), (9, false), (60, false)] {
             let mut weave = Weave::default();
-            take(&mut weave, Side::A, 100, 7, Some(uncertainty_ms * 1_000));
-            take(&mut weave, Side::B, 105, 1, Some(uncertainty_ms * 1_000));
-            let lay = take(&mut weave, Side::A, 110, 7, Some(uncertainty_ms * 1_000));
+            take(&mut weave, Side::A, 100, 7, Some(u64::from(uncertainty_ms) * 1_000));
+            take(&mut weave, Side::B, 105, 1, Some(u64::from(uncertainty_ms) * 1_000));
+            let lay = take(&mut weave, Side::A, 110, 7, Some(u64::from(uncertainty_ms) * 1_000));
             assert_eq!(is_together(&lay), together, "± {uncertainty_ms} ms");
             if let Lay::Together(woven) = lay {
                 // The least that it can be: its reading took up to half a millisecond.
-                assert_eq!(woven.r_lag_us, 4_500 - uncertainty_ms * 1_000);
+                assert_eq!(woven.r_lag_us, 4_500 - i64::from(uncertainty_ms) * 1_000);
             }
         }
     }
@@ -199,6 +226,23 @@ mod tests {
         assert!(!is_together(&take(&mut weave, Side::A, 110, 8, Some(0))));
         take(&mut weave, Side::B, 115, 1, Some(0));
         assert!(is_together(&take(&mut weave, Side::A, 120, 8, Some(0))));
+    }
+
+    #[test]
+    fn an_s_that_left_its_state_is_given_once_with_the_first_r_after_it() {
+        let mut weave = Weave::default();
+        take(&mut weave, Side::A, 100, 7, Some(0));
+        take(&mut weave, Side::B, 105, 1, Some(0));
+        assert!(is_together(&take(&mut weave, Side::A, 110, 7, Some(0))));
+        take(&mut weave, Side::A, 120, 8, Some(3_000));
+        let r = socket(1);
+        let left = |weave: &mut Weave, ms: u64| {
+            let reading = Reading { from: Moment(ms * 1_000), until: Moment(ms * 1_000), socket: &r };
+            weave.left(Side::B, reading, Some(3_000)).map(|left| (left.at, left.r_lag_us))
+        };
+        assert_eq!(left(&mut weave, 122), None, "it may have been read before");
+        assert_eq!(left(&mut weave, 125), Some((Moment(120_000), -5_000)));
+        assert_eq!(left(&mut weave, 135), None);
     }
 
     #[test]

@@ -237,10 +237,10 @@ fn look(sim: &Sim, watching: Watching, direction: &mut Direction) {
     let tick = watching.believed.unwrap_or(sim.tick);
     match watching.sees {
         Sees::Both => {
-            direction.look(&Look { at, s: &s, r: Some(&r), r_lag_us: 0, s_opened: Some(true), tick, is_cut: true })
+            direction.look(&Look { at, s: &s, r: Some(&r), r_lag_us: 0, s_opened: Some(true), tick, is_cut: true });
         }
         Sees::SenderOnly => {
-            direction.look(&Look { at, s: &s, r: None, r_lag_us: 0, s_opened: Some(true), tick, is_cut: true })
+            direction.look(&Look { at, s: &s, r: None, r_lag_us: 0, s_opened: Some(true), tick, is_cut: true });
         }
         Sees::ReceiverOnly => direction.look_at_receiver(at, &r, tick),
     }

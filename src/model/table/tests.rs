@@ -163,14 +163,14 @@ fn growth_is_absent_at_first_and_after_a_reset() {
     assert_eq!(entry.busy_us, 44_000);
 }
 
-fn on(host: u16, socket: Socket) -> Socket {
-    Socket { host: HostId(host), ..socket }
+fn on(host: u16, socket: &Socket) -> Socket {
+    Socket { host: HostId(host), ..*socket }
 }
 
 fn survey_of(table: &mut Table, host: u16, at: u64, sockets: &[Socket]) {
     table.begin_survey(HostId(host), Moment(at));
     for socket in sockets {
-        table.survey_socket(&on(host, *socket));
+        table.survey_socket(&on(host, socket));
     }
     table.end_survey(true);
 }
