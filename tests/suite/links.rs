@@ -112,7 +112,8 @@ fn a_relay_loses_the_chosen_packets() {
         let Some(joined) = joined(&link, Seen::Both) else { return };
         let took = latencies(&request_response(20), &joined);
         assert_eq!(joined.relay.as_ref().expect("a relay").dropped(), 2);
-        let slow = took.iter().filter(|took| **took > Duration::from_millis(8)).count();
+        // A timeout is 200 ms; what a busy machine adds to the others is less.
+        let slow = took.iter().filter(|took| **took > Duration::from_millis(100)).count();
         assert!((1..=2).contains(&slow), "a lost packet costs its request a timeout: {took:?}");
     });
 }
