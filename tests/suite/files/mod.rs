@@ -8,3 +8,4 @@ mod giving;
 mod mutation;
 mod recording;
 mod series;
+mod together;
