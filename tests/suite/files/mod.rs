@@ -9,3 +9,4 @@ mod mutation;
 mod recording;
 mod seeds;
 mod series;
+mod together;

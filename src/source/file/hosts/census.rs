@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::super::{FileSource, SourceError, Timing};
 use super::offset::Counts;
@@ -60,8 +60,8 @@ pub(super) struct Census {
     pub(super) host: Host,
     /// By addresses and cookie, loopback left out.
     pub(super) series: FxHashMap<(Ends, Cookie), Series>,
-    /// The cookies seen with these addresses.
-    pub(super) cookies: FxHashMap<Ends, FxHashSet<Cookie>>,
+    /// The cookie seen with these addresses; `None` where there were several.
+    pub(super) cookies: FxHashMap<Ends, Option<Cookie>>,
     pub(super) first: Option<Moment>,
     pub(super) last: Moment,
     /// A moment, and the same on the wall clock, µs since 1970.
@@ -70,8 +70,8 @@ pub(super) struct Census {
     pub(super) timed: bool,
     changes: usize,
     began: Moment,
-    /// Sockets of the survey in progress: they were read before it ends.
-    pending: Vec<Socket>,
+    /// What the survey in progress read: when it ends is when it was read at the latest.
+    pending: Vec<Read>,
 }
 
 impl Census {
@@ -96,17 +96,19 @@ impl Census {
                 self.wall = self.wall.or(wall_us.map(|wall_us| (at, wall_us)));
                 self.pending.clear();
             }
-            Event::Run(run) => self.pending.extend(sockets(run)),
+            Event::Run(run) => self.pending.extend(sockets(run).filter_map(|socket| Read::of(&socket))),
             Event::SurveyEnd { at, .. } => {
                 self.advance(at);
-                for socket in std::mem::take(&mut self.pending) {
-                    self.read(&socket, self.began, at);
+                let mut pending = std::mem::take(&mut self.pending);
+                for read in pending.drain(..) {
+                    self.take_read(&read, self.began, at);
                 }
+                self.pending = pending;
             }
             Event::Probe { at, answers, .. } => {
                 self.advance(at);
-                for socket in sockets(answers) {
-                    self.read(&socket, at, at.after(READ_WITHIN_US));
+                for read in sockets(answers).filter_map(|socket| Read::of(&socket)) {
+                    self.take_read(&read, at, at.after(READ_WITHIN_US));
                 }
             }
             Event::Counters { at, .. } | Event::Mark { at, .. } => self.advance(at),
@@ -120,20 +122,18 @@ impl Census {
     }
 
     /// A reading that was made somewhere between two moments.
-    fn read(&mut self, socket: &Socket, from: Moment, until: Moment) {
-        let Some((sent, received, acked)) = counts(socket) else { return };
+    fn take_read(&mut self, read: &Read, from: Moment, until: Moment) {
+        let Read { ends, cookie, sent, received, acked } = *read;
         let now = Counts { by: until.0, until: from.0, sent, received, acked };
-        let ends = ends_of(socket);
-        self.cookies.entry(ends).or_default().insert(socket.cookie);
+        self.cookies.entry(ends).or_insert(Some(cookie)).take_if(|known| *known != cookie);
         let room = self.changes < CHANGES_ALL;
-        self.changes += usize::from(self.series.entry((ends, socket.cookie)).or_default().take(now, room));
+        self.changes += usize::from(self.series.entry((ends, cookie)).or_default().take(now, room));
     }
 
     /// The one series with these addresses, unless they were used by several.
     pub(super) fn only(&self, ends: &Ends) -> Option<&Series> {
-        let cookies = self.cookies.get(ends)?;
-        let cookie = cookies.iter().next().filter(|_| cookies.len() == 1)?;
-        self.series.get(&(*ends, *cookie)).filter(|series| !series.broken)
+        let cookie = (*self.cookies.get(ends)?)?;
+        self.series.get(&(*ends, cookie)).filter(|series| !series.broken)
     }
 }
 
@@ -144,19 +144,32 @@ fn sockets(run: &[u8]) -> impl Iterator<Item = Socket> {
     })
 }
 
-/// Bytes sent, received and acknowledged; `None` on loopback, which no other host shares, and before Linux 4.1.
-fn counts(socket: &Socket) -> Option<(Option<u64>, u64, u64)> {
-    if socket.local.ip.is_loopback() || socket.remote.ip.is_loopback() {
-        return None;
-    }
-    let info = socket.info.as_ref()?;
-    let sent = info.bytes_sent().zip(info.bytes_retrans()).and_then(|(sent, again)| sent.checked_sub(again));
-    Some((sent, info.bytes_received()?, info.bytes_acked()?.saturating_sub(1)))
+/// What one reading tells of a socket.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    ends: Ends,
+    cookie: Cookie,
+    sent: Option<u64>,
+    received: u64,
+    acked: u64,
 }
 
-fn ends_of(socket: &Socket) -> Ends {
-    let plain = |end: Endpoint| (end.ip, end.port);
-    [plain(socket.local), plain(socket.remote)]
+impl Read {
+    /// `None` on loopback, which no other host shares, and before Linux 4.1.
+    fn of(socket: &Socket) -> Option<Self> {
+        if socket.local.ip.is_loopback() || socket.remote.ip.is_loopback() {
+            return None;
+        }
+        let info = socket.info.as_ref()?;
+        let plain = |end: Endpoint| (end.ip, end.port);
+        Some(Self {
+            ends: [plain(socket.local), plain(socket.remote)],
+            cookie: socket.cookie,
+            sent: info.bytes_sent().zip(info.bytes_retrans()).and_then(|(sent, again)| sent.checked_sub(again)),
+            received: info.bytes_received()?,
+            acked: info.bytes_acked()?.saturating_sub(1),
+        })
+    }
 }
 
 /// The same, as the other end sees them.
