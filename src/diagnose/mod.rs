@@ -20,6 +20,7 @@ mod timer_acks;
 mod track;
 mod verdict;
 mod weave;
+mod words;
 
 pub use advice::{Advice, AdvisedSide, Runtime};
 pub use candidates::{Candidates, Class, Interest, interest_of};
