@@ -199,7 +199,8 @@ impl Engine {
         let (tick, uncertainty_us) = (self.tick_of(&connection), self.uncertainty_us(&connection));
         let across = self.table.is_across(&connection);
         let ends = [Side::A, Side::B].map(|side| self.table.end(&connection, side));
-        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(connection.first_seen)));
+        let counted = self.hosts.of(host).delayed_acks();
+        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(connection.first_seen, counted)));
         track.opener = connection.opener;
         for side in [Side::A, Side::B] {
             let Some(s) = ends[side as usize].filter(|s| !across || (s.socket.host == host && s.at == at)) else {

@@ -30,10 +30,15 @@ pub struct Track {
 }
 
 impl Track {
-    /// Begins to watch.
-    pub fn new(since: Moment) -> Self {
+    /// Begins to watch a connection that was first seen at `since`. `delayed_acks` is what the host had counted by then: rounds
+    /// of the receiver that are seen from now on are held against what it grows by.
+    pub fn new(since: Moment, delayed_acks: Option<u64>) -> Self {
+        let mut directions: [Direction; 2] = Default::default();
+        if let Some(count) = delayed_acks {
+            directions.iter_mut().for_each(|direction| direction.count_timer_acks(count, None));
+        }
         Self {
-            directions: Default::default(),
+            directions,
             ends: [None; 2],
             opener: Opener::Unknown,
             probed: None,

@@ -33,6 +33,11 @@ impl HostState {
         self.meter.measured()
     }
 
+    /// `DelayedACKs` as counted last.
+    pub(super) fn delayed_acks(&self) -> Option<u64> {
+        self.counters.and_then(|[_, (_, latest)]| latest.delayed_acks)
+    }
+
     /// The first and the latest counters.
     pub fn counters(&self) -> Option<&[(Moment, Counters); 2]> {
         self.counters.as_ref()

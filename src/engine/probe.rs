@@ -28,7 +28,8 @@ impl Engine {
             self.notes.count("probed socket vanished");
             self.candidates.remove(id);
         }
-        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(since)));
+        let counted = self.hosts.of(host).delayed_acks();
+        let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(since, counted)));
         track.opener = opener;
         if readings.first[0].is_some() || readings.second[0].is_some() {
             self.probes += 1;

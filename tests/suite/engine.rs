@@ -149,6 +149,31 @@ fn a_clock_that_steps_back_and_counters_that_reset_are_survived() {
 }
 
 #[test]
+fn a_receiver_alone_is_held_against_the_timers_that_fired_since_it_was_watched() {
+    // Watching begins with the first probe, between two readings of the counter.
+    let watched = |timers_fired: u64| {
+        let mut sim = Sim::new(HZ_250);
+        let mut engine = Engine::new(10_000);
+        let count = |engine: &mut Engine, at: u64, delayed_acks: u64| {
+            let counters = Counters { delayed_acks: Some(delayed_acks), ..Counters::default() };
+            engine.feed(Event::Counters { at: Moment(at), counters });
+        };
+        count(&mut engine, sim.now, 7);
+        let r = sim.socket(RECEIVER);
+        survey(&mut engine, sim.now, &[r]);
+        let target = ProbeTarget { first: r.cookie, second: None };
+        run(&mut sim, &STALL.times(20, 500), 10_000, |sim| {
+            let answers = messages_of(&[sim.socket(RECEIVER)]);
+            engine.feed(Event::Probe { at: Moment(sim.now), target, answers: &answers });
+        });
+        count(&mut engine, sim.now, 7 + timers_fired);
+        verdict(&engine).expect("a connection")
+    };
+    assert_eq!(watched(20), (Verdict::NagleDelayedAck, Some(Level::Suspected)));
+    assert_eq!(watched(0), (Verdict::Healthy, None));
+}
+
+#[test]
 fn what_the_kernel_counted_no_timer_for_is_no_stall() {
     // The same numbers of both ends, as sockets that were late for another reason might show them.
     let watched = |timers_fired: u64| {

@@ -45,19 +45,6 @@ pub trait Observer {
 /// `stallscope check` as its users run it.
 pub struct Check;
 
-impl Check {
-    /// Whether this build has the command.
-    pub fn available() -> Result<(), String> {
-        let output =
-            run(Command::new(program()).args(["check", "--help"]), SLACK).map_err(|error| error.to_string())?;
-        if output.status.success() && String::from_utf8_lossy(&output.stdout).contains("--for") {
-            Ok(())
-        } else {
-            Err("this build has no `check` command".to_owned())
-        }
-    }
-}
-
 /// Names a file: then what is watched is recorded, the recording is judged, and a redacted copy goes there. Fixtures are made
 /// so: `STALLSCOPE_TEST_RECORD=$PWD/fixtures/recordings/pacing.ssrec cargo test --test suite scenarios::pacing`. Where the name
 /// ends in `.txt`, the host's own `ss` prints the sockets again and again instead, and what it printed goes there.

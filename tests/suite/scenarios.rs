@@ -112,35 +112,13 @@ fn attempt(name: &str) -> Result<(Score, Vec<String>), String> {
     thread::sleep(WARM_UP);
     let began = Instant::now();
     let sampling = start_sampling(&scenario, &joined, &pairs);
-    let observed = watch(&scenario, &joined);
+    let observed = Check.observe(joined.watched(scenario.seen), scenario.watch);
     let mut amiss = check_shapes(&scenario, sampling)?;
     let played: Vec<Played<'_>> =
         scenario.traffic.iter().zip(pairs).map(|(traffic, pair)| pair.stop(traffic, &mut amiss)).collect();
     amiss.extend(scenario.latency.iter().filter_map(|latency| wrong_latency(latency, &played, began)));
     amiss.extend(wrong_losses(&scenario, &joined));
-    let score = match observed {
-        Ok(observed) => judge(name, &scenario, &played, &observed),
-        Err(Unwatched::Unable(reason)) => skip(reason),
-        Err(Unwatched::Failed(reason)) => return Err(reason),
-    };
-    Ok((score, amiss))
-}
-
-/// Why nothing was observed.
-enum Unwatched {
-    /// This build cannot.
-    Unable(String),
-    /// It went wrong.
-    Failed(String),
-}
-
-/// Watches; where this build cannot, lets the traffic run for as long, for the clients' clocks to judge it.
-fn watch(scenario: &Scenario, joined: &Joined) -> Result<Observed, Unwatched> {
-    if let Err(reason) = Check::available() {
-        thread::sleep(scenario.watch);
-        return Err(Unwatched::Unable(reason));
-    }
-    Check.observe(joined.watched(scenario.seen), scenario.watch).map_err(Unwatched::Failed)
+    Ok((judge(name, &scenario, &played, &observed?), amiss))
 }
 
 /// Makes the link and the settings. The error is why the system cannot.
