@@ -119,7 +119,7 @@ impl Engine {
         let none_since = state.timer_acks.observe(at, delayed_acks);
         for track in self.tracks.values_mut() {
             for side in [Side::A, Side::B] {
-                if track.ends[side.other() as usize].is_none_or(|r| r.host == host) {
+                if track.ends[side.other() as usize].is_some_and(|r| r.host == host) {
                     track.directions[side as usize].count_timer_acks(delayed_acks, none_since);
                 }
             }
@@ -176,7 +176,7 @@ impl Engine {
     fn find_candidates(&mut self, host: HostId, until: Moment) {
         let began = self.hosts.of(host).survey_began;
         let mut found = Vec::new();
-        for connection in self.table.connections() {
+        for connection in self.table.connections().filter(|connection| self.has_end_on(host, connection)) {
             let interest = crate::diagnose::interest_of(&self.table, connection, self.tick_of(connection));
             if interest.any() {
                 found.push((connection.id, interest));
@@ -186,6 +186,11 @@ impl Engine {
             self.candidates.add(id, interest, began);
             self.look_at_survey(host, id, interest, until);
         }
+    }
+
+    fn has_end_on(&self, host: HostId, connection: &Connection) -> bool {
+        let mut ends = [Side::A, Side::B].into_iter().filter_map(|side| self.table.end(connection, side));
+        ends.any(|end| end.socket.host == host)
     }
 
     /// A survey's own readings count as a look where no probe looked lately: all there is without probes.
@@ -198,14 +203,14 @@ impl Engine {
         let Some(connection) = self.table.connection(id).copied() else { return };
         let (tick, uncertainty_us) = (self.tick_of(&connection), self.uncertainty_us(&connection));
         let across = self.table.is_across(&connection);
-        let ends = [Side::A, Side::B].map(|side| self.table.end(&connection, side));
+        // What this survey did not list is of another moment, or of another host's.
+        let ends = [Side::A, Side::B]
+            .map(|side| self.table.end(&connection, side).filter(|end| end.socket.host == host && end.at == at));
         let counted = self.hosts.of(host).delayed_acks();
         let track = self.tracks.entry(id).or_insert_with(|| Box::new(Track::new(connection.first_seen, counted)));
         track.opener = connection.opener;
         for side in [Side::A, Side::B] {
-            let Some(s) = ends[side as usize].filter(|s| !across || (s.socket.host == host && s.at == at)) else {
-                continue;
-            };
+            let Some(s) = ends[side as usize] else { continue };
             if track.was_read_lately(side, at) {
                 continue;
             }

@@ -162,7 +162,11 @@ impl Direction {
         let hold = self.open.take()?;
         let (ending, ended) = hold.end(at, cut);
         match ending {
-            Ending::TimerUnread => self.undrained = Some((ended, hold)),
+            Ending::TimerUnread => {
+                if let Some((ended, earlier)) = self.undrained.replace((ended, hold)) {
+                    self.add(&earlier, Ending::TimerUnread, ended);
+                }
+            }
             Ending::Unseen => {
                 self.log.glimpses.count(&hold);
                 self.add(&hold, ending, hold.last_seen);
@@ -185,7 +189,6 @@ impl Direction {
     }
 
     fn add(&mut self, hold: &OpenHold, ending: Ending, ended: Moment) {
-        self.log.timer_seen += u64::from(hold.timer_seen > 0);
         self.log.add(EndedHold {
             started: hold.started,
             length_us: ended.since(hold.started),
@@ -193,6 +196,7 @@ impl Direction {
             ending,
             bytes: hold.bytes,
             seen_twice: hold.seen_twice(),
+            timer_seen: hold.timer_seen > 0,
         });
     }
 

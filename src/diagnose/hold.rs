@@ -3,7 +3,7 @@
 use crate::model::Moment;
 use crate::wire::{Socket, TcpInfo};
 
-use super::cut::Cut;
+use super::cut::{Cut, DELACK_MIN_US};
 use super::fact::all_hold;
 use super::rules::rtt_bound_nagle::{self, ROUND_TRIP_SLACK_US};
 use super::rules::{NagleView, Shape};
@@ -303,7 +303,7 @@ impl OpenHold {
 
     /// Both ends are visible: R's own count of pure ACKs tells.
     fn classify_pair(&self, at: Moment, cut: &Cut<'_>, now: &Marks, length: u64) -> Ending {
-        let replies = rise(self.first.r_data_out, now.r_data_out);
+        let replies = risen(self.first.r_data_out, now.r_data_out);
         let acks = self.pure_acks(cut, now, replies);
         if length < cut.tick.times(BRIEF_TICKS) {
             return Ending::Brief;
@@ -339,8 +339,8 @@ impl OpenHold {
     /// Pure ACKs of R since it had everything. Where the way is long, the one for what arrived since S was let go is not among
     /// them: the one that let S go may have left before R was first looked at.
     fn pure_acks(&self, cut: &Cut<'_>, now: &Marks, replies: u32) -> u32 {
-        let Some(receipt) = self.receipt else { return rise(self.first.r_pure_out, now.r_pure_out) };
-        let acks = rise(Some(receipt.pure_out), now.r_pure_out);
+        let Some(receipt) = self.receipt else { return risen(self.first.r_pure_out, now.r_pure_out) };
+        let acks = risen(Some(receipt.pure_out), now.r_pure_out);
         let of_more = self.left_us.is_none() && replies == 0 && now.r_received > receipt.received && self.is_far(cut);
         acks.saturating_sub(u32::from(of_more))
     }
@@ -370,8 +370,8 @@ impl OpenHold {
         if length <= self.min_rtt_us + ROUND_TRIP_SLACK_US {
             return self.short_ending(cut);
         }
-        if rise(self.first.s_pure_in, now.s_pure_in) == 0 {
-            return if rise(self.first.s_data_in, now.s_data_in) > 0 { Ending::Reply } else { Ending::Unexplained };
+        if risen(self.first.s_pure_in, now.s_pure_in) == 0 {
+            return if risen(self.first.s_data_in, now.s_data_in) > 0 { Ending::Reply } else { Ending::Unexplained };
         }
         let (shortest, longest) = self.delay_us;
         let waited = length.saturating_sub(self.min_rtt_us);
@@ -386,7 +386,7 @@ impl OpenHold {
 /// bounds its timer, cannot be seen; S's own stands for it.
 fn is_overdue(cut: &Cut<'_>) -> bool {
     let rtt = cut.s_info().and_then(TcpInfo::rtt).unwrap_or(0);
-    let longest = u64::from(rtt).max(cut.longest_delay_us()) + cut.min_rtt_us() + cut.tick.times(2);
+    let longest = u64::from(rtt.max(DELACK_MIN_US)) + 2 * cut.min_rtt_us() + cut.tick.times(2);
     cut.r.is_none() && cut.s_age_us().is_some_and(|age| age > longest)
 }
 
@@ -398,11 +398,13 @@ fn usual_round_trip(cut: &Cut<'_>, length: u64) -> bool {
 }
 
 /// How much a wrapping counter rose; 0 when either reading is missing.
-fn rise(first: Option<u32>, now: Option<u32>) -> u32 {
-    match (first, now) {
-        (Some(first), Some(now)) => now.wrapping_sub(first),
-        _ => 0,
-    }
+fn risen(first: Option<u32>, now: Option<u32>) -> u32 {
+    first.zip(now).map_or(0, |(first, now)| rise(first, now))
+}
+
+/// How much a wrapping counter rose. One that fell was read of another socket, or too late: 0.
+pub(super) fn rise(first: u32, now: u32) -> u32 {
+    now.wrapping_sub(first).cast_signed().max(0).cast_unsigned()
 }
 
 /// When a hold began that a look at `at` met first. What is in flight was sent `age_us` before; the held write followed at once,

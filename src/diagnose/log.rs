@@ -30,6 +30,8 @@ pub struct EndedHold {
     pub bytes: u32,
     /// Whether two looks at both ends met it.
     pub seen_twice: bool,
+    /// Whether R's kernel reported its delayed-ACK timer meanwhile.
+    pub timer_seen: bool,
 }
 
 impl EndedHold {
@@ -156,6 +158,7 @@ impl HoldLog {
     /// Takes one.
     pub fn add(&mut self, hold: EndedHold) {
         self.proofs += u64::from(hold.is_proof());
+        self.timer_seen += u64::from(hold.timer_seen);
         self.lengths_of(hold.cause, hold.ending).add(hold.length_us);
         if hold.ending != Ending::Brief {
             self.note(hold);
@@ -181,6 +184,7 @@ impl HoldLog {
                 continue;
             }
             self.proofs = self.proofs.saturating_sub(hold.is_proof().into());
+            self.timer_seen = self.timer_seen.saturating_sub(hold.timer_seen.into());
             self.lengths_of(hold.cause, hold.ending).remove(hold.length_us);
             self.lengths_of(hold.cause, Ending::Unexplained).add(hold.length_us);
             self.recent[place].ending = Ending::Unexplained;
@@ -255,7 +259,15 @@ mod tests {
 
     fn hold(started_ms: u64, length_ms: u64, ending: Ending) -> EndedHold {
         let started = Moment(started_ms * 1000);
-        EndedHold { started, length_us: length_ms * 1000, cause: Cause::Nagle, ending, bytes: 10, seen_twice: true }
+        EndedHold {
+            started,
+            length_us: length_ms * 1000,
+            cause: Cause::Nagle,
+            ending,
+            bytes: 10,
+            seen_twice: true,
+            timer_seen: true,
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use super::cut::Cut;
 use super::fact::{Answer, Fact};
+use super::hold::rise;
 
 /// Pure ACKs that R sends as a connection begins, whatever comes: the handshake's last, and the first in quick-ACK mode.
 const AT_THE_START: u32 = 3;
@@ -34,6 +35,8 @@ pub enum TimerShare {
 struct Counts {
     /// Pure ACKs from R to S since the connection began.
     pure_acks: u32,
+    /// Whether R counted them; S counts one more where it opened, the SYN-ACK.
+    by_r: bool,
     /// S's `busy_time` since then, µs; `None` before Linux 4.10.
     busy_us: Option<u64>,
     /// Segments with data from S to R since then.
@@ -47,6 +50,7 @@ impl Counts {
         let s = cut.s_info()?;
         Some(Self {
             pure_acks: cut.r.map_or_else(|| cut.s.pure_acks_in(), crate::wire::Socket::pure_acks_out)?,
+            by_r: cut.r.is_some(),
             busy_us: s.busy_time(),
             data_segs: s.data_segs_out()?,
             wait_us: cut.expected_delay_us() + cut.min_rtt_us(),
@@ -64,9 +68,13 @@ impl Tally {
     /// Takes a look.
     pub fn see(&mut self, cut: &Cut<'_>) {
         if let Some(counts) = Counts::of(cut) {
-            let first = self.span.map_or(counts, |(first, _)| first);
-            self.span = Some((first, counts));
+            self.add(counts);
         }
+    }
+
+    fn add(&mut self, counts: Counts) {
+        let first = self.span.map(|(first, _)| first).filter(|first| first.by_r == counts.by_r);
+        self.span = Some((first.unwrap_or(counts), counts));
     }
 
     /// How much the timer explains: between the looks where enough happened there, else since the connection began.
@@ -86,7 +94,7 @@ impl Tally {
         let grown = latest.busy_us.zip(first.busy_us).map(|(latest, first)| latest.saturating_sub(first));
         Some(match grown {
             Some(busy) if busy >= LEAST_BUSY_US => {
-                Counts { pure_acks: latest.pure_acks.wrapping_sub(first.pure_acks), busy_us: grown, ..latest }
+                Counts { pure_acks: rise(first.pure_acks, latest.pure_acks), busy_us: grown, ..latest }
             }
             _ => Counts { pure_acks: latest.pure_acks.saturating_sub(AT_THE_START), ..latest },
         })
@@ -124,7 +132,7 @@ mod tests {
     use super::*;
 
     const fn counts(pure_acks: u32, busy_ms: u64) -> Counts {
-        Counts { pure_acks, busy_us: Some(busy_ms * 1000), data_segs: 100, wait_us: 44_000 }
+        Counts { pure_acks, by_r: true, busy_us: Some(busy_ms * 1000), data_segs: 100, wait_us: 44_000 }
     }
 
     fn told(first: Counts, latest: Counts) -> TimerShare {
@@ -150,6 +158,15 @@ mod tests {
     fn what_grew_between_the_looks_says_more_than_what_was_before() {
         assert_eq!(told(counts(1_000, 44_000), counts(1_001, 46_000)), TimerShare::Little);
         assert_eq!(told(counts(3, 44_000), counts(53, 45_100)), TimerShare::Most);
+    }
+
+    #[test]
+    fn a_count_of_the_other_end_or_one_that_fell_is_no_growth() {
+        assert_eq!(told(counts(4, 44_000), counts(3, 46_000)), TimerShare::Little, "the count fell");
+        let mut tally = Tally { span: Some((Counts { by_r: false, ..counts(4, 44_000) }, counts(4, 44_000))) };
+        let end = |counts| Tally { span: Some((counts, counts)) };
+        tally.add(counts(3, 46_000));
+        assert_eq!(tally.span, end(counts(3, 46_000)).span, "S counted the SYN-ACK too");
     }
 
     #[test]

@@ -35,7 +35,9 @@ impl Track {
     pub fn new(since: Moment, delayed_acks: Option<u64>) -> Self {
         let mut directions: [Direction; 2] = Default::default();
         if let Some(count) = delayed_acks {
-            directions.iter_mut().for_each(|direction| direction.count_timer_acks(count, None));
+            for direction in &mut directions {
+                direction.count_timer_acks(count, None);
+            }
         }
         Self {
             directions,
@@ -90,13 +92,13 @@ impl Track {
     }
 
     /// Takes a reading of one end, whose peer is read on another host. What both ends tell together takes the place of what
-    /// one of them suggested before. Answers whether it told anything.
+    /// one of them suggested before, and what one tells alone later is not mixed into it. Answers whether it told anything.
     pub fn look_across(&mut self, side: Side, reading: Reading<'_>, uncertainty_us: Option<u64>, tick: Tick) -> bool {
         let Reading { from, socket, .. } = reading;
         let weave = self.weave.get_or_insert_default();
-        let was_together = weave.is_together();
+        let were_together = weave.were_together();
         let (left, lay) = (weave.left(side, reading, uncertainty_us), weave.take(side, reading, uncertainty_us));
-        if was_together != weave.is_together() && !self.is_stalled_by_both() {
+        if !were_together && weave.were_together() {
             self.directions = Default::default();
         }
         if let Some(Left { at, s, r_lag_us }) = left {
@@ -109,19 +111,13 @@ impl Track {
                 let r = Some((&woven.r, woven.r_lag_us));
                 self.look_apart(woven.at, side, socket, r, tick, true);
             }
-            Lay::Alone if !self.is_stalled_by_both() => self.look_alone(from, side, socket, tick),
+            Lay::Alone if !were_together => self.look_alone(from, side, socket, tick),
             Lay::Alone | Lay::Nothing => {
                 self.ends[side as usize] = Some(*socket);
                 return false;
             }
         }
         true
-    }
-
-    /// Whether both ends told of a stall: one end alone, before or after, does not take that away.
-    fn is_stalled_by_both(&self) -> bool {
-        self.verdict()
-            .is_some_and(|(_, verdict, level)| verdict.severity() == Severity::Stall && level > Level::Suspected)
     }
 
     /// The worse of the two directions: which side sends in it, what it is and how sure that is.

@@ -10,8 +10,11 @@ use std::collections::VecDeque;
 use crate::model::{Moment, Side};
 use crate::wire::Socket;
 
-/// Readings of one end that are kept: more than fit in twice the largest uncertainty, at one each 10 ms.
-const KEPT: usize = 16;
+/// Of readings that show the same, those closer than this need not all be kept, µs.
+const SAME_APART_US: u64 = 5_000;
+
+/// Readings of one end that are kept: of those that show the same, more than fit in twice the largest uncertainty.
+const KEPT: usize = 24;
 
 /// Beyond this uncertainty no hold of the timer is long enough to be met from both sides, µs: 40 ms and two round trips of 30.
 pub const TOO_UNSURE_US: u64 = 50_000;
@@ -83,6 +86,8 @@ pub struct Weave {
     changed: [Option<Kept>; 2],
     /// Whether there was a cut since either end was last silent.
     together: bool,
+    /// Whether there ever was one.
+    ever_together: bool,
 }
 
 impl Weave {
@@ -92,7 +97,10 @@ impl Weave {
         let Reading { from, until, socket } = reading;
         let kept = &mut self.ends[side as usize];
         let since = kept.back().filter(|last| unchanged(&last.socket, socket)).map_or(until, |last| last.since);
-        if kept.len() == KEPT {
+        let close = |last: &Kept| from.since(last.from) < SAME_APART_US;
+        if since < from && kept.len() > 1 && kept.get(kept.len() - 2).is_some_and(close) {
+            kept.pop_back();
+        } else if kept.len() == KEPT {
             kept.pop_front();
         }
         let now = Kept { from, until, since, socket: *socket };
@@ -107,6 +115,7 @@ impl Weave {
         match uncertainty_us.filter(|us| *us <= TOO_UNSURE_US && !silent).and_then(|us| self.cut(side, us)) {
             Some(woven) => {
                 self.together = true;
+                self.ever_together = true;
                 self.changed[side as usize] = None;
                 Lay::Together(Box::new(woven))
             }
@@ -126,9 +135,9 @@ impl Weave {
         Some(Left { at: s.from, s: s.socket, r_lag_us: -later })
     }
 
-    /// Whether there was a cut since either end was last silent.
-    pub fn is_together(&self) -> bool {
-        self.together
+    /// Whether there ever was a cut.
+    pub fn were_together(&self) -> bool {
+        self.ever_together
     }
 
     /// When the end was read last.
@@ -264,6 +273,6 @@ mod tests {
         take(&mut weave, Side::A, 120, 7, Some(0));
         assert!(is_together(&take(&mut weave, Side::B, 125, 1, Some(0))));
         assert_eq!(take(&mut weave, Side::A, 120 + SILENT_US / 1_000 + 10, 7, Some(0)), Lay::Alone);
-        assert!(!weave.is_together());
+        assert!(weave.were_together());
     }
 }

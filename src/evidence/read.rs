@@ -19,8 +19,7 @@ pub fn read(source: &mut FileSource, engine: &mut Engine, stop: &AtomicBool) -> 
 pub fn told(report: &mut Report, source: &FileSource) {
     let provenance = source.provenance();
     let origin = format!("read from {}, {}", source.name(), provenance.kind.name());
-    let limits: Vec<String> = provenance.limits().into_iter().map(str::to_owned).collect();
-    report.came_from(&origin, &limits, source.notes());
+    report.came_from(&origin, &[provenance.limits()], source.notes());
 }
 
 /// Feeds everything that several files hold to the engine, in the order of time, or as much as there is until `stop` is set.
@@ -37,6 +36,7 @@ pub fn read_together(picture: &mut Picture, engine: &mut Engine, stop: &AtomicBo
 pub fn told_together(report: &mut Report, picture: &Picture, engine: &Engine) {
     let files = || picture.sources().map(|source| source.name().to_owned());
     let origin = format!("read as one picture from {}", files().collect::<Vec<_>>().join(", "));
-    report.came_from(&origin, &picture.limits(), picture.notes());
+    let limits: Vec<_> = picture.sources().map(|source| source.provenance().limits()).collect();
+    report.came_from(&origin, &limits, picture.notes());
     report.tell_hosts(engine, files());
 }

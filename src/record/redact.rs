@@ -101,7 +101,7 @@ impl Redactor {
         Host {
             hostname: self.name("host", &host.hostname),
             user: host.user.as_ref().map(|user| self.name("user", user)),
-            // Both would tell one boot from all others. Two redacted files of one host are related by their byte counts.
+            // Both would tell one boot from all others. Two files are to be read together before they are redacted.
             boot_id: None,
             monotonic_us: None,
             ..host.clone()

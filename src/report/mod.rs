@@ -167,12 +167,16 @@ impl Report {
 
     /// Says what the report was made from when that is no live host: where it came from, what such a source cannot tell, and
     /// what in it was damaged. What it cannot tell stands with each finding too.
-    pub fn came_from(&mut self, origin: &str, limits: &[String], damage: Vec<String>) {
+    /// `limits` are those of each host's file.
+    pub fn came_from(&mut self, origin: &str, limits: &[Vec<&str>], damage: Vec<String>) {
         self.notes.insert(0, origin.to_owned());
-        self.notes.extend(limits.iter().cloned());
+        add_new(&mut self.notes, limits.iter().flatten());
         self.notes.extend(damage);
         for finding in &mut self.findings {
-            finding.unknown.extend(limits.iter().cloned());
+            let sockets = [&finding.sender.socket, &finding.receiver.socket].map(|socket| socket.map(|end| end.host));
+            for host in sockets.into_iter().flatten() {
+                add_new(&mut finding.unknown, limits.get(usize::from(host.0)).into_iter().flatten());
+            }
         }
     }
 
@@ -291,5 +295,14 @@ pub(crate) fn owners_phrase(end: &crate::diagnose::FindingEnd) -> String {
         Owners::Unreadable => "unknown (other user)".to_owned(),
         Owners::Nobody => "no process here (orphaned, or in another PID namespace)".to_owned(),
         Owners::NotLooked => "not looked up".to_owned(),
+    }
+}
+
+/// Adds the words that are not there yet.
+fn add_new<'a>(words: &mut Vec<String>, more: impl Iterator<Item = &'a &'a str>) {
+    for word in more {
+        if !words.iter().any(|known| known == word) {
+            words.push((*word).to_owned());
+        }
     }
 }

@@ -3,10 +3,10 @@
 use stallscope::diagnose::{Level, Verdict};
 use stallscope::engine::{Engine, Planned};
 use stallscope::model::{Counters, Event, Moment, ProbeTarget, SurveyReport};
-use stallscope::wire::{Socket, encode_socket};
+use stallscope::wire::{HostId, Socket, Timer, encode_socket};
 
 use super::directions::STALL;
-use super::sim::{RECEIVER, SENDER, Sim, run};
+use super::sim::{Do, RECEIVER, SENDER, Sim, run};
 use super::vectors::{Change, HZ_250, R, S, end, receiver, sender};
 
 fn messages_of(sockets: &[Socket]) -> Vec<u8> {
@@ -146,6 +146,40 @@ fn a_clock_that_steps_back_and_counters_that_reset_are_survived() {
     let finding = engine.finding(id).expect("a finding");
     assert!(finding.hold.held_ms < 1_000.0, "{:?}", finding.hold);
     assert!(finding.level < Some(Level::Proven));
+}
+
+#[test]
+fn a_survey_of_one_host_says_nothing_of_another_hosts_connections() {
+    // A cork of 5 ms that a survey of the first host meets; the second host's surveys come while it is long over.
+    let mut sim = Sim::new(HZ_250);
+    let mut engine = Engine::new(10_000);
+    let look = |engine: &mut Engine, host: u16, at: u64, sockets: &[Socket]| {
+        for event in [
+            Event::SurveyBegin { at: Moment(at), wall_us: None },
+            Event::Run(&messages_of(sockets)),
+            Event::SurveyEnd { at: Moment(at + 3_000), report: &SurveyReport::default() },
+        ] {
+            engine.feed_from(HostId(host), event);
+        }
+    };
+    let ends = |sim: &Sim| [sim.socket(SENDER), sim.socket(RECEIVER)];
+    sim.apply(Do::Hold(SENDER, 20));
+    sim.apply(Do::Timer(SENDER, Timer::PROBE));
+    sim.now += 4_000;
+    let began = sim.now;
+    look(&mut engine, 0, began, &ends(&sim));
+    for ms in [300, 500, 900] {
+        look(&mut engine, 1, began + ms * 1_000, &[]);
+    }
+    sim.apply(Do::Release(SENDER));
+    sim.apply(Do::Timer(SENDER, Timer::NONE));
+    sim.apply(Do::Arrive(SENDER, 20));
+    sim.apply(Do::Read(RECEIVER));
+    sim.apply(Do::Ack(RECEIVER));
+    sim.apply(Do::Acked(SENDER));
+    sim.now = began + 1_000_000;
+    look(&mut engine, 0, sim.now, &ends(&sim));
+    assert_eq!(verdict(&engine), Some((Verdict::Healthy, None)));
 }
 
 #[test]

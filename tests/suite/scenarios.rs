@@ -10,7 +10,7 @@ use stallscope::lab::{self, Ends, Options, Outcome, Running, Serving, Stop, Traf
 use super::judge::{Played, Score, judge, median_ms};
 use super::link::Joined;
 use super::netns::{Room, ip, isolated, skipped, sysctl};
-use super::observe::{Check, Observed, Observer};
+use super::observe::{Check, Observer};
 use super::scenario::{Latency, Scenario, Shown, Side, folder};
 use super::shape::{self, Shape};
 use super::sys;

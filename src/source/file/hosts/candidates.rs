@@ -14,6 +14,9 @@ const LEAST_CHANGES: usize = 4;
 /// both ends, and a long round trip.
 const CLOSE_US: i64 = 3_000_000;
 
+/// One end of a connection, and its counts.
+pub(super) type Lone<'a> = (Ends, &'a Series);
+
 /// Two connections that could be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
@@ -22,11 +25,10 @@ pub(super) struct Candidate {
 }
 
 /// Connections with one end in a file and none in any other that could belong together, each in one pair only.
-pub(super) fn candidates(first: &Census, second: &Census) -> Vec<Candidate> {
-    let (ours, theirs) = (lone(first, second), lone(second, first));
+pub(super) fn candidates([ours, theirs]: &[Vec<Lone<'_>>; 2]) -> Vec<Candidate> {
     let mut pairs = Vec::new();
-    for (a, one) in &ours {
-        for (b, other) in &theirs {
+    for (a, one) in ours {
+        for (b, other) in theirs {
             if could_be_one(one, other) {
                 pairs.push(Candidate { first: *a, second: *b });
             }
@@ -39,16 +41,12 @@ pub(super) fn candidates(first: &Census, second: &Census) -> Vec<Candidate> {
     pairs.iter().filter(unique).copied().collect()
 }
 
-/// Whether a file has connections that move data, with one end in it, whose other end is in no file.
-pub(super) fn has_lone(this: &Census, other: &Census) -> bool {
-    !lone(this, other).is_empty()
-}
-
-fn lone<'a>(this: &'a Census, other: &Census) -> Vec<(Ends, &'a Series)> {
+/// Connections of a file that move data, and whose other end is in none of all the files.
+pub(super) fn lone<'a>(this: &'a Census, all: &[Census]) -> Vec<Lone<'a>> {
     let here = this.series.iter().filter(|(_, series)| series.grew() && series.counts.len() >= LEAST_CHANGES);
     let alone = here.filter(|((ends, _), _)| {
         let peer = mirrored(*ends);
-        !this.cookies.contains_key(&peer) && !other.cookies.contains_key(&peer) && this.only(ends).is_some()
+        !all.iter().any(|census| census.cookies.contains_key(&peer)) && this.only(ends).is_some()
     });
     let mut alone: Vec<_> = alone.map(|((ends, _), series)| (*ends, series)).collect();
     alone.sort_unstable_by_key(|(ends, series)| (std::cmp::Reverse(series.counts.len()), *ends));
@@ -66,8 +64,11 @@ fn could_be_one(one: &Series, other: &Series) -> bool {
         let (acked, received) = (reached(|end| end.acked, s), reached(|end| end.received, r));
         acked.0 <= received.1 && received.0 <= acked.1 && shares(s, r)
     };
+    if !covers(one, other) || !covers(other, one) {
+        return false;
+    }
     let Bounds { low: Some(low), high: Some(high) } = bounds(&one.counts, &other.counts) else { return false };
-    covers(one, other) && covers(other, one) && low <= high && high - low < CLOSE_US
+    low <= high && high - low < CLOSE_US
 }
 
 /// Whether most of the counts that R went through are counts that S went through as well.

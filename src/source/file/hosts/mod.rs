@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use super::SourceError;
+use super::grouping::FIRST;
 use crate::model::{ClockSource, HostClock};
 use crate::wire::HostId;
 
@@ -172,11 +173,12 @@ impl<'a> Relating<'a> {
     fn look_between(&mut self, first: usize, second: usize) {
         let (one, other) = (&self.censuses[first], &self.censuses[second]);
         let shares = one.cookies.keys().any(|ends| other.cookies.contains_key(&mirrored(*ends)));
-        if shares || !candidates::has_lone(one, other) || !candidates::has_lone(other, one) {
+        let lone = [one, other].map(|census| candidates::lone(census, self.censuses));
+        if shares || lone.iter().any(Vec::is_empty) {
             return;
         }
         let names = (&self.names[first], &self.names[second]);
-        let found = candidates::candidates(one, other);
+        let found = candidates::candidates(&lone);
         let mut notes = vec![format!(
             "no connection has one end in {} and the other in {} by address and port: pairing by address failed, as behind NAT, a \
              proxy or redaction",
@@ -202,10 +204,12 @@ impl<'a> Relating<'a> {
 
     fn finish(self) -> Relation {
         let offsets: Vec<i64> = self.offsets.iter().map(|offset| offset.unwrap_or(0)).collect();
-        // The earliest moment of all becomes no less than zero.
+        // The earliest moment of all becomes no less than this: what began before it has a place on the clock too.
+        let first_moment = i64::try_from(FIRST.0).unwrap_or(0);
         let firsts = self.censuses.iter().map(|census| i64::try_from(census.first.unwrap_or_default().0).unwrap_or(0));
         let short = offsets.iter().zip(firsts).map(|(offset, first)| offset.saturating_sub(first)).max().unwrap_or(0);
-        let shifts = offsets.iter().map(|offset| short.max(0).saturating_sub(*offset)).collect();
+        let shifts =
+            offsets.iter().map(|offset| short.max(0).saturating_add(first_moment).saturating_sub(*offset)).collect();
         Relation { clocks: self.clocks, shifts, notes: self.notes }
     }
 }

@@ -109,12 +109,9 @@ pub(super) fn estimate(all: &[Bounds]) -> Result<Estimate, NoEstimate> {
     if intervals.is_empty() {
         return Err(if broken > 0 { NoEstimate::Contradiction } else { NoEstimate::NoGrowth });
     }
-    let allowing = |offset: i64| {
-        let allows = move |(low, high): &&(i64, i64)| offset + TOLERATED_US >= *low && offset - TOLERATED_US <= *high;
-        intervals.iter().filter(allows).copied().collect::<Vec<_>>()
-    };
-    let agreeing = intervals.iter().flat_map(|(low, high)| [*low, *high]).map(allowing).max_by_key(Vec::len);
-    let agreeing = agreeing.unwrap_or_default();
+    let offset = most_allowed(&intervals);
+    let allows = |(low, high): &&(i64, i64)| offset + TOLERATED_US >= *low && offset - TOLERATED_US <= *high;
+    let agreeing: Vec<_> = intervals.iter().filter(allows).collect();
     let all = intervals.len() + broken;
     if agreeing.len() * 3 < all * 2 {
         return Err(NoEstimate::Contradiction);
@@ -132,6 +129,23 @@ pub(super) fn estimate(all: &[Bounds]) -> Result<Estimate, NoEstimate> {
         connections: agreeing.len(),
         left_out: all - agreeing.len(),
     })
+}
+
+/// Of the bounds themselves, the offset that most intervals allow.
+fn most_allowed(intervals: &[(i64, i64)]) -> i64 {
+    let sorted = |bounds: &mut dyn Iterator<Item = i64>| {
+        let mut sorted: Vec<i64> = bounds.collect();
+        sorted.sort_unstable();
+        sorted
+    };
+    let begins = sorted(&mut intervals.iter().map(|interval| interval.0 - TOLERATED_US));
+    let ends = sorted(&mut intervals.iter().map(|interval| interval.1 + TOLERATED_US));
+    let allowing = |offset: &i64| {
+        let (begun, ended) =
+            (begins.partition_point(|begin| begin <= offset), ends.partition_point(|end| end < offset));
+        begun - ended
+    };
+    intervals.iter().flat_map(|(low, high)| [*low, *high]).max_by_key(allowing).unwrap_or(0)
 }
 
 #[cfg(test)]
