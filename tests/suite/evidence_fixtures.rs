@@ -66,6 +66,18 @@ fn there_is_a_text_of_every_verdict() {
     assert_eq!(judged("txt"), all);
 }
 
+#[test]
+fn a_stall_is_found_in_text_that_was_printed_without_timers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(Path::new("fixtures/recordings/nagle-delayed-ack.txt")).expect("the fixture");
+    let bare: Vec<_> = text.split(' ').filter(|word| !word.starts_with("timer:(")).collect();
+    assert!(bare.len() < text.split(' ').count(), "there were timers");
+    let file = folder.path().join("bare.txt");
+    std::fs::write(&file, bare.join(" ")).expect("a file");
+    let stall = (Verdict::NagleDelayedAck.as_str().to_owned(), Some(Level::Paired.as_str().to_owned()));
+    assert_eq!(found(&report_on(&file)), [stall]);
+}
+
 /// Verdict and level of each finding.
 fn found(report: &Value) -> Vec<(String, Option<String>)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -118,7 +118,11 @@ impl Record {
         let mut hasher = FxHasher::default();
         (local, remote, row.state == crate::wire::TcpState::LISTEN).hash(&mut hasher);
         let hash = hasher.finish();
-        let (timer, expires_ms, retrans) = info.timer.unwrap_or((Timer::NONE, 0, 0));
+        let tcp_info = info.finish(row.state, (row.rqueue, row.wqueue));
+        // Without `-o` no timer is printed; while something is unacknowledged the retransmission timer runs.
+        let in_flight = tcp_info.and_then(|info| info.unacked()).is_some_and(|unacked| unacked > 0);
+        let unprinted = if in_flight { Timer::RETRANSMIT } else { Timer::NONE };
+        let (timer, expires_ms, retrans) = info.timer.unwrap_or((unprinted, 0, 0));
         Socket {
             host: crate::wire::HostId::default(),
             cookie: Cookie(info.cookie.unwrap_or(hash | 1)),
@@ -136,7 +140,7 @@ impl Record {
             uid: info.uid,
             // Owners are told apart by inode; where none was printed, one is made up for them.
             inode: info.inode.unwrap_or(if owned { (hash >> 32) as u32 | 1 << 31 } else { 0 }),
-            info: info.finish(row.state, (row.rqueue, row.wqueue)),
+            info: tcp_info,
             congestion: info.congestion,
             skmem: info.skmem,
             shutdown: None,
