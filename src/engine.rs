@@ -176,9 +176,9 @@ impl Engine {
     fn find_candidates(&mut self, host: HostId, until: Moment) {
         let began = self.hosts.of(host).survey_began;
         let mut found = Vec::new();
-        for connection in self.table.connections().filter(|connection| self.has_end_on(host, connection)) {
+        for connection in self.table.connections() {
             let interest = crate::diagnose::interest_of(&self.table, connection, self.tick_of(connection));
-            if interest.any() {
+            if interest.any() && self.has_end_on(host, connection) {
                 found.push((connection.id, interest));
             }
         }

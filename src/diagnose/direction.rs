@@ -285,8 +285,8 @@ impl Direction {
         let seen_now = |look: fn(&OpenHold) -> bool| open.is_some_and(look);
         if ever.timer > 0 {
             // A connection that did something else for hours and stalls now is stalled, and so is one that stalled for long.
-            let lately = self.ended_by(|endings| self.log.count_recent(Cause::Nagle, endings));
-            if ever.tells_against() && lately.tells_against() {
+            let lately = || self.ended_by(|endings| self.log.count_recent(Cause::Nagle, endings));
+            if ever.tells_against() && lately().tells_against() {
                 return None;
             }
             // One hold that no second look bore out is too little to call a connection stalled.

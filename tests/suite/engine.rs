@@ -18,9 +18,19 @@ fn messages_of(sockets: &[Socket]) -> Vec<u8> {
 }
 
 fn survey(engine: &mut Engine, at: u64, sockets: &[Socket]) {
-    engine.feed(Event::SurveyBegin { at: Moment(at), wall_us: Some(1) });
-    engine.feed(Event::Run(&messages_of(sockets)));
-    engine.feed(Event::SurveyEnd { at: Moment(at + 3_000), report: &SurveyReport::default() });
+    survey_of(engine, HostId::default(), at, sockets);
+}
+
+fn survey_of(engine: &mut Engine, host: HostId, at: u64, sockets: &[Socket]) {
+    engine.feed_from(host, Event::SurveyBegin { at: Moment(at), wall_us: Some(1) });
+    engine.feed_from(host, Event::Run(&messages_of(sockets)));
+    engine.feed_from(host, Event::SurveyEnd { at: Moment(at + 3_000), report: &SurveyReport::default() });
+}
+
+/// What the namespace has counted of ACKs that a delayed-ACK timer sent.
+fn count(engine: &mut Engine, at: u64, delayed_acks: u64) {
+    let counters = Counters { delayed_acks: Some(delayed_acks), ..Counters::default() };
+    engine.feed(Event::Counters { at: Moment(at), counters });
 }
 
 /// An engine that has seen the stall in one survey, and its plan.
@@ -153,23 +163,14 @@ fn a_survey_of_one_host_says_nothing_of_another_hosts_connections() {
     // A cork of 5 ms that a survey of the first host meets; the second host's surveys come while it is long over.
     let mut sim = Sim::new(HZ_250);
     let mut engine = Engine::new(10_000);
-    let look = |engine: &mut Engine, host: u16, at: u64, sockets: &[Socket]| {
-        for event in [
-            Event::SurveyBegin { at: Moment(at), wall_us: None },
-            Event::Run(&messages_of(sockets)),
-            Event::SurveyEnd { at: Moment(at + 3_000), report: &SurveyReport::default() },
-        ] {
-            engine.feed_from(HostId(host), event);
-        }
-    };
     let ends = |sim: &Sim| [sim.socket(SENDER), sim.socket(RECEIVER)];
     sim.apply(Do::Hold(SENDER, 20));
     sim.apply(Do::Timer(SENDER, Timer::PROBE));
     sim.now += 4_000;
     let began = sim.now;
-    look(&mut engine, 0, began, &ends(&sim));
+    survey_of(&mut engine, HostId(0), began, &ends(&sim));
     for ms in [300, 500, 900] {
-        look(&mut engine, 1, began + ms * 1_000, &[]);
+        survey_of(&mut engine, HostId(1), began + ms * 1_000, &[]);
     }
     sim.apply(Do::Release(SENDER));
     sim.apply(Do::Timer(SENDER, Timer::NONE));
@@ -178,7 +179,7 @@ fn a_survey_of_one_host_says_nothing_of_another_hosts_connections() {
     sim.apply(Do::Ack(RECEIVER));
     sim.apply(Do::Acked(SENDER));
     sim.now = began + 1_000_000;
-    look(&mut engine, 0, sim.now, &ends(&sim));
+    survey_of(&mut engine, HostId(0), sim.now, &ends(&sim));
     assert_eq!(verdict(&engine), Some((Verdict::Healthy, None)));
 }
 
@@ -188,10 +189,6 @@ fn a_receiver_alone_is_held_against_the_timers_that_fired_since_it_was_watched()
     let watched = |timers_fired: u64| {
         let mut sim = Sim::new(HZ_250);
         let mut engine = Engine::new(10_000);
-        let count = |engine: &mut Engine, at: u64, delayed_acks: u64| {
-            let counters = Counters { delayed_acks: Some(delayed_acks), ..Counters::default() };
-            engine.feed(Event::Counters { at: Moment(at), counters });
-        };
         count(&mut engine, sim.now, 7);
         let r = sim.socket(RECEIVER);
         survey(&mut engine, sim.now, &[r]);
@@ -213,10 +210,6 @@ fn what_the_kernel_counted_no_timer_for_is_no_stall() {
     let watched = |timers_fired: u64| {
         let mut sim = Sim::new(HZ_250);
         let mut engine = Engine::new(10_000);
-        let count = |engine: &mut Engine, at: u64, delayed_acks: u64| {
-            let counters = Counters { delayed_acks: Some(delayed_acks), ..Counters::default() };
-            engine.feed(Event::Counters { at: Moment(at), counters });
-        };
         let ends = |sim: &Sim| [sim.socket(SENDER), sim.socket(RECEIVER), sim.socket(SENDER)];
         count(&mut engine, sim.now, 7);
         survey(&mut engine, sim.now, &ends(&sim)[..2]);
